@@ -1,0 +1,1 @@
+"""Source files to clauses to the three indexes."""

@@ -1,0 +1,1 @@
+"""One parser a format; all yield the blocks of `layout`."""

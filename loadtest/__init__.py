@@ -1,0 +1,1 @@
+"""Locust users and the P95 gates that decide the exit code."""

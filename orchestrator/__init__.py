@@ -1,0 +1,1 @@
+"""The gRPC service: agents, inference, knowledge, flow."""

@@ -1,0 +1,1 @@
+"""Typed calls to the served models, and the server that serves them."""

@@ -1,0 +1,1 @@
+"""The library: three ports, two adapters each, one face."""

@@ -1,0 +1,1 @@
+"""The reasoner agent: what the clauses jointly say."""

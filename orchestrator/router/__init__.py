@@ -1,0 +1,1 @@
+"""The router agent: what is being asked."""

@@ -1,0 +1,280 @@
+"""One typed tree of settings: defaults < file (trias.yaml) < environment (TRIAS_…) < command-line flag."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    YamlConfigSettingsSource,
+)
+
+from orchestrator.errors import ConfigurationError
+
+__all__ = [
+    "AdmissionSettings",
+    "AgentSettings",
+    "BudgetSettings",
+    "CanarySettings",
+    "DomainSettings",
+    "InferenceSettings",
+    "IngestSettings",
+    "KnowledgeSettings",
+    "LauncherSettings",
+    "PathSettings",
+    "ReasonerSettings",
+    "RetrieverSettings",
+    "RouterSettings",
+    "ScoringSettings",
+    "ServerSettings",
+    "Settings",
+    "load_settings",
+]
+
+PROJECT = Path(__file__).resolve().parents[1]
+DEFAULT_FILE = "trias.yaml"
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class PathSettings(_Section):
+    """Where things lie. Relative paths are taken from the working directory."""
+
+    data: Path = Field(Path(".trias"), description="indexes, answers, logs and everything else that Trias writes")
+    model_repository: Path = Field(PROJECT / "model_repository", description="what Triton serves")
+    domains: Path = Field(PROJECT / "domains", description="domain packs, one folder each")
+
+
+class LauncherSettings(_Section):
+    """The tritonserver that `trias` starts itself."""
+
+    host: str = "127.0.0.1"
+    grpc_port: int = Field(8001, ge=0, le=65535, description="0 picks a free port")
+    http_port: int = Field(8000, ge=0, le=65535)
+    metrics_port: int = Field(8002, ge=0, le=65535)
+    start_timeout_s: float = Field(60, gt=0)
+    exit_timeout_s: int = Field(10, gt=0, description="how long in-flight requests may take at shutdown")
+
+
+class CanarySettings(_Section):
+    """The watchdog that finds and heals a crashed model process."""
+
+    interval_s: float = Field(1.0, gt=0)
+    timeout_s: float = Field(2.0, gt=0)
+    failures: int = Field(2, ge=1, description="failed canaries in a row before the model is reloaded")
+
+
+class InferenceSettings(_Section):
+    """Calls to the served models."""
+
+    endpoints: dict[str, str] = Field(
+        default_factory=lambda: {"*": "127.0.0.1:8001"},
+        description="model name → Triton's gRPC address; '*' is every model not named",
+    )
+    deadline_s: float = Field(2.0, gt=0, description="one call to Triton")
+    attempts: int = Field(3, ge=1, description="tries of a call that may be retried, the first included")
+    max_batch_tokens: int = Field(2048, ge=16, description="padded tokens in one request")
+    max_batch_rows: int = Field(32, ge=1)
+    buckets: tuple[int, ...] = Field((16, 32, 64, 128, 256, 512), description="padded lengths, in tokens")
+    max_concurrent_requests: int = Field(4, ge=1, description="requests in flight to one model")
+    cache_entries: int = Field(4096, ge=0, description="query vectors kept in memory")
+
+
+class KnowledgeSettings(_Section):
+    """Which adapters hold the library, and where."""
+
+    vector: Literal["qdrant-edge", "qdrant"] = "qdrant-edge"
+    keyword: Literal["tantivy", "elasticsearch"] = "tantivy"
+    graph: Literal["sqlite", "neo4j"] = "sqlite"
+    name: str = Field("library", pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$", description="one data folder holds many")
+    qdrant_url: str = "http://127.0.0.1:6333"
+    elasticsearch_url: str = "http://127.0.0.1:9200"
+    neo4j_url: str = "bolt://127.0.0.1:7687"
+    neo4j_user: str = "neo4j"
+    neo4j_password: str = ""
+
+
+class DomainSettings(_Section):
+    """Which domain pack answers where the caller names none."""
+
+    default: str = "medical_insurance"
+
+
+class IngestSettings(_Section):
+    """From source files to clauses."""
+
+    workers: int = Field(0, ge=0, description="parser processes; 0 means one per core")
+    max_file_mb: int = Field(200, ge=1)
+    max_clause_chars: int = Field(1200, ge=100, description="a longer clause is split at turning words")
+    file_timeout_s: float = Field(120, gt=0, description="a file that takes longer is skipped")
+    embed_rows: int = Field(64, ge=1, description="clauses sent to the embedder at a time")
+
+
+class RouterSettings(_Section):
+    """How a question is understood."""
+
+    max_question_chars: int = Field(2000, ge=1)
+    example_neighbours: int = Field(5, ge=1, description="labelled examples that vote on the intent")
+    clarify_below: float = Field(0.45, ge=0, le=1, description="ask back below this confidence")
+    rewrite: bool = Field(True, description="normalise colloquial wording")
+    max_sub_questions: int = Field(4, ge=1)
+
+
+class ScoringSettings(_Section):
+    """final = Σ weight × term; each term is in [0,1]. Re-fit with `trias eval fit`."""
+
+    semantic: float = Field(0.4, ge=0, le=1)
+    bm25: float = Field(0.3, ge=0, le=1)
+    graph: float = Field(0.2, ge=0, le=1)
+    position: float = Field(0.1, ge=0, le=1)
+    consistency: float = Field(0.1, ge=0, le=1, description="at most what a contradicted passage loses")
+    cosine_low: float = Field(0.78, description="the cosine that counts as 0")
+    cosine_high: float = Field(0.95, description="the cosine that counts as 1")
+    bm25_full: float = Field(4.0, gt=0, description="the BM25 per query token that counts as 1")
+
+
+class RetrieverSettings(_Section):
+    """How clauses are found."""
+
+    candidates: int = Field(200, ge=1, description="taken from each search")
+    top_k: int = Field(10, ge=1, le=100, description="passages handed to the reasoner")
+    vector_deadline_s: float = Field(0.5, gt=0)
+    keyword_deadline_s: float = Field(0.5, gt=0)
+    graph_deadline_s: float = Field(0.3, gt=0)
+    low_confidence: float = Field(0.35, ge=0, le=1, description="below this, the answer says how to widen")
+    documents_in_top_five: int = Field(2, ge=1)
+    expired_stop: int = Field(3, ge=1, description="this many expired passages on top stop the search")
+
+
+class ReasonerSettings(_Section):
+    """How an answer is made."""
+
+    fast_passages: int = Field(3, ge=1)
+    max_sentences: int = Field(6, ge=1)
+    max_claims: int = Field(40, ge=1)
+    refuse_below: float = Field(0.3, ge=0, le=1, description="evidence thinner than this is no answer")
+    newer_by_days: int = Field(365, ge=1, description="a document this much newer prevails")
+
+
+class BudgetSettings(_Section):
+    """Seconds that each stage of a question may take."""
+
+    route_s: float = Field(0.5, gt=0)
+    retrieve_s: float = Field(1.0, gt=0)
+    fast_s: float = Field(1.0, gt=0)
+    deep_s: float = Field(2.0, gt=0)
+    total_s: float = Field(5.0, gt=0)
+    fallback_s: float = Field(1.0, gt=0, description="kept back for the fallback answer")
+    max_follow_ups: int = Field(2, ge=0, le=2)
+
+
+class AdmissionSettings(_Section):
+    """How many questions are worked on at a time."""
+
+    max_in_flight: int = Field(32, ge=1)
+    max_waiting: int = Field(64, ge=0)
+    max_wait_s: float = Field(0.5, ge=0)
+    retry_after_s: float = Field(1.0, gt=0)
+
+
+class AgentSettings(_Section):
+    """Addresses of agents in other processes; empty means in this one."""
+
+    router: str = ""
+    retriever: str = ""
+    reasoner: str = ""
+
+
+class ServerSettings(_Section):
+    """The gRPC server."""
+
+    host: str = "127.0.0.1"
+    port: int = Field(8080, ge=0, le=65535, description="0 picks a free port")
+    max_message_mb: int = Field(64, ge=4)
+    grace_s: float = Field(5.0, ge=0, description="how long calls in flight may take at shutdown")
+    worker_threads: int = Field(4, ge=1, description="threads for work that would block the event loop")
+    answers_kept: int = Field(10_000, ge=1, description="answers that GetAnswer can still return")
+
+
+class Settings(BaseSettings):
+    """Everything that can be set, and its default."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="TRIAS_",
+        env_nested_delimiter="__",
+        extra="forbid",
+        frozen=True,
+        nested_model_default_partial_update=True,
+    )
+    yaml_file: ClassVar[Path | None] = None
+
+    paths: PathSettings = PathSettings()
+    launcher: LauncherSettings = LauncherSettings()
+    canary: CanarySettings = CanarySettings()
+    inference: InferenceSettings = InferenceSettings()
+    knowledge: KnowledgeSettings = KnowledgeSettings()
+    domain: DomainSettings = DomainSettings()
+    ingest: IngestSettings = IngestSettings()
+    router: RouterSettings = RouterSettings()
+    scoring: ScoringSettings = ScoringSettings()
+    retriever: RetrieverSettings = RetrieverSettings()
+    reasoner: ReasonerSettings = ReasonerSettings()
+    budget: BudgetSettings = BudgetSettings()
+    admission: AdmissionSettings = AdmissionSettings()
+    agents: AgentSettings = AgentSettings()
+    server: ServerSettings = ServerSettings()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 (the signature is pydantic's)
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Flags (init) over environment over file."""
+        if cls.yaml_file is None:
+            return init_settings, env_settings
+        return init_settings, env_settings, YamlConfigSettingsSource(settings_cls, yaml_file=cls.yaml_file)
+
+    def as_yaml(self) -> str:
+        """The whole tree, as `trias.yaml` would hold it; passwords are masked."""
+        tree = self.model_dump(mode="json")
+        if tree["knowledge"]["neo4j_password"]:
+            tree["knowledge"]["neo4j_password"] = "********"  # noqa: S105
+        return yaml.safe_dump(tree, allow_unicode=True, sort_keys=False)
+
+
+def load_settings(file: Path | None = None, overrides: dict[str, Any] | None = None) -> Settings:
+    """Read the tree.
+
+    Args:
+        file: a YAML file; without it ``trias.yaml`` of the working directory is read where it exists.
+        overrides: what flags say, as a nested mapping: ``{"server": {"port": 9000}}``.
+
+    Raises:
+        ConfigurationError: the file is missing or malformed, or a value is wrong; names the file and each field.
+    """
+    if file is not None and not file.is_file():
+        raise ConfigurationError(f"The settings file {file} does not exist.", hint="Check --config.")
+    found = file or (Path(DEFAULT_FILE) if Path(DEFAULT_FILE).is_file() else None)
+    bound = type("Settings", (Settings,), {"yaml_file": found, "__module__": __name__, "__doc__": Settings.__doc__})
+    try:
+        settings: Settings = bound(**(overrides or {}))
+    except ValidationError as error:
+        where = f" (file {found})" if found else ""
+        lines = "; ".join(f"{'.'.join(str(part) for part in item['loc'])}: {item['msg']}" for item in error.errors())
+        raise ConfigurationError(
+            f"Settings are not valid{where}: {lines}.", hint="`trias config` prints all of them."
+        ) from None
+    except (yaml.YAMLError, OSError, UnicodeDecodeError, TypeError) as error:
+        raise ConfigurationError(f"The settings file {found} cannot be read: {error}.") from None
+    return settings
