@@ -37,7 +37,7 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 
 types: $(STAMP)
-	$(BIN)/mypy orchestrator ingest export loadtest scripts
+	$(BIN)/mypy orchestrator ingest export evaluation loadtest scripts
 
 imports: $(STAMP)
 	$(BIN)/lint-imports --no-cache

@@ -1,0 +1,1 @@
+"""Figures that anyone can repeat: retrieval on labelled corpora."""

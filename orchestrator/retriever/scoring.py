@@ -1,0 +1,111 @@
+"""The hybrid score: final = Σ weight × term, each term in [0,1] and returned with the passage.
+
+No term depends on which other candidates happen to be in the list:
+
+- semantic: the cosine, stretched linearly from [cosine_low, cosine_high] to [0,1].
+- bm25: the BM25 sum per query token, as a share of `bm25_full`, capped at 1. Dividing by the tokens makes long and
+  short questions comparable.
+- graph: how the clause is reached: named by the question, referred to by a strong hit, or its PageRank percentile.
+- position: body 1.0, appendix 0.6, footnote 0.3.
+- consistency: what a clause loses because the rest of the library contradicts it; its contribution is at most 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from orchestrator.knowledge.clause import Position
+from orchestrator.settings import ScoringSettings
+from trias.v1 import passage_pb2
+
+__all__ = ["POSITION_VALUES", "Features", "final_score", "score"]
+
+POSITION_VALUES = {Position.BODY: 1.0, Position.APPENDIX: 0.6, Position.FOOTNOTE: 0.3}
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """What is known of one candidate before it is scored.
+
+    Attributes:
+        cosine: None where the vector search did not find the clause.
+        bm25: the raw BM25 sum; None where the keyword search did not find it.
+        query_tokens: distinct tokens of the query that found it.
+        rank: PageRank percentile in [0,1].
+        reached: in [0,1], how directly the question or a strong hit leads to the clause; 0 where nothing does.
+        position: where in its document the clause stands.
+        contradicted: in [0,1], how far the rest of the library contradicts it.
+    """
+
+    cosine: float | None = None
+    bm25: float | None = None
+    query_tokens: int = 1
+    rank: float = 0.0
+    reached: float = 0.0
+    position: Position = Position.BODY
+    contradicted: float = 0.0
+
+
+def score(features: Features, settings: ScoringSettings) -> passage_pb2.Scores:
+    """Score one candidate, term by term."""
+    semantic = _term(_semantic(features, settings), features.cosine, settings.semantic, "vector")
+    bm25 = _term(_bm25(features, settings), features.bm25, settings.bm25, "keyword")
+    pagerank = settings.pagerank * features.rank
+    by_reference = features.reached >= pagerank
+    graph = _term(
+        max(features.reached, pagerank),
+        features.reached if by_reference else features.rank,
+        settings.graph,
+        "reference" if by_reference else "pagerank",
+    )
+    graph.present = bool(features.reached or features.rank)
+    place = POSITION_VALUES[features.position]
+    position = _term(place, place, settings.position, "position")
+    consistency = _term(features.contradicted, features.contradicted, -settings.consistency, "consistency")
+    total = sum(term.contribution for term in (semantic, bm25, graph, position, consistency))
+    return passage_pb2.Scores(
+        final=min(1.0, max(0.0, total)),
+        semantic=semantic,
+        bm25=bm25,
+        graph=graph,
+        position=position,
+        consistency=consistency,
+    )
+
+
+def final_score(features: Features, settings: ScoringSettings) -> float:
+    """The final score alone, unclamped: quick enough for every candidate of a search."""
+    return (
+        settings.semantic * _semantic(features, settings)
+        + settings.bm25 * _bm25(features, settings)
+        + settings.graph * max(features.reached, settings.pagerank * features.rank)
+        + settings.position * POSITION_VALUES[features.position]
+        - settings.consistency * features.contradicted
+    )
+
+
+def _semantic(features: Features, settings: ScoringSettings) -> float:
+    if features.cosine is None:
+        return 0.0
+    return _clip((features.cosine - settings.cosine_low) / (settings.cosine_high - settings.cosine_low))
+
+
+def _bm25(features: Features, settings: ScoringSettings) -> float:
+    if features.bm25 is None:
+        return 0.0
+    return _clip(features.bm25 / max(1, features.query_tokens) / settings.bm25_full)
+
+
+def _clip(value: float) -> float:
+    return min(1.0, max(0.0, value))
+
+
+def _term(value: float, raw: float | None, weight: float, origin: str) -> passage_pb2.ScoreTerm:
+    return passage_pb2.ScoreTerm(
+        value=value,
+        raw=raw or 0.0,
+        weight=weight,
+        contribution=value * weight,
+        present=raw is not None,
+        origin=origin,
+    )
