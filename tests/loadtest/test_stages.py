@@ -19,7 +19,7 @@ def test_shares_are_of_the_mean_total() -> None:
             )
         )
     rows = {row.stage: row for row in times.rows()}
-    assert list(rows)[0] == "total"
+    assert next(iter(rows)) == "total"
     assert rows["Triton"].share == pytest.approx(0.5)
     assert rows[OVERHEAD].share == pytest.approx(0.25)
     assert rows["stage route"].share == pytest.approx(0.1)
