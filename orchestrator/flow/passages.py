@@ -1,0 +1,34 @@
+"""The passages of one question, over all the searches that it took."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from trias.v1 import passage_pb2
+
+__all__ = ["merge_passages"]
+
+# The most that a request for passages may ask for; a merged list stays within it.
+MOST_PASSAGES = 100
+
+
+def merge_passages(
+    known: Iterable[passage_pb2.Passage], found: Iterable[passage_pb2.Passage]
+) -> list[passage_pb2.Passage]:
+    """Join two searches: each clause once, with its better final score, best first, ranked anew from 1.
+
+    Neither input is changed.
+    """
+    best: dict[str, passage_pb2.Passage] = {}
+    for passage in (*known, *found):
+        rival = best.get(passage.source_id)
+        if rival is None or passage.scores.final > rival.scores.final:
+            best[passage.source_id] = passage
+    ordered = sorted(best.values(), key=lambda passage: -passage.scores.final)[:MOST_PASSAGES]
+    merged = []
+    for rank, passage in enumerate(ordered, start=1):
+        copy = passage_pb2.Passage()
+        copy.CopyFrom(passage)
+        copy.rank = rank
+        merged.append(copy)
+    return merged
