@@ -88,7 +88,9 @@ def read_qrels(path: Path) -> dict[str, frozenset[str]]:
     for number, line in _lines(path):
         parts = line.split("\t")
         if len(parts) != 3:
-            raise ConfigurationError(f"{path}, line {number}: query-id, corpus-id, relevance are wanted, tab-separated.")
+            raise ConfigurationError(
+                f"{path}, line {number}: query-id, corpus-id, relevance are wanted, tab-separated."
+            )
         if parts[2] != "0":
             gold.setdefault(parts[0], set()).add(parts[1])
     return {query_id: frozenset(found) for query_id, found in gold.items()}
