@@ -10,7 +10,7 @@ import typer
 import yaml
 from rich.console import Console
 
-from orchestrator.commands import configuration
+from orchestrator.commands import configuration, doctor
 from orchestrator.errors import ConfigurationError, TriasError
 from orchestrator.settings import load_settings
 
@@ -24,6 +24,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 app.command("config")(configuration.config)
+app.command("doctor")(doctor.doctor)
 
 
 @app.callback()
