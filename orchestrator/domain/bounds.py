@@ -20,11 +20,11 @@ _PREFIXES: tuple[tuple[Bound, re.Pattern[str]], ...] = tuple(
     for bound, words in (
         (
             Bound.AT_MOST,
-            rf"{_NOT}(?:超过|高于|多于|大于|长于|超出|突破|迟于|晚于|逾|超)|最高|最多|至多|最长|最迟|最晚|最大|顶多|上限|≤|<=",
+            rf"{_NOT}(?:超过|高于|多于|大于|长于|超出|突破|迟于|晚于|逾|超)|最高|最多|至多|最长|最迟|最晚|顶多|上限|≤|<=",
         ),
         (
             Bound.AT_LEAST,
-            rf"{_NOT}(?:低于|少于|小于|短于|早于)|至少|最少|最低|最短|最小|起码|下限|≥|>=|(?<![期届不未])满|年满|已满",
+            rf"{_NOT}(?:低于|少于|小于|短于|早于)|至少|最少|最低|最短|起码|下限|≥|>=|(?<![期届不未])满|年满|已满",
         ),
         (Bound.LESS_THAN, r"低于|少于|小于|不足|不满|未满|不到|短于|早于|未达到?|达不到|<"),
         (Bound.MORE_THAN, r"超过|高于|多于|大于|长于|逾|超出|晚于|迟于|超|>"),
@@ -116,8 +116,8 @@ def _suffix(core: Quantity, folded: str, right: int) -> tuple[Bound, int] | None
     if core.kind is QuantityKind.DATE:
         match = _DATE_SUFFIX.match(folded, core.end, right)
         return (_SUFFIX_BOUNDS[match["word"]], match.end()) if match else None
-    match = _SUFFIX.match(folded, core.end, right)
-    if match:
+    match = _SUFFIX.match(folded, core.end)
+    if match and match.end("word") <= right:
         bound = _SUFFIX_BOUNDS[match["word"]]
         if "不" in {match["before"], match["after"]}:
             bound = _STRICT.get(bound, bound)

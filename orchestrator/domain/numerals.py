@@ -66,7 +66,8 @@ def parse_numeral(text: str) -> Decimal | None:
         The value, or None where the characters do not make a number (``百``, ``万万``, ``十十``).
     """
     text = text.replace(" ", "").replace(",", "").replace("，", "")
-    if not text:
+    # 零 alone begins other words: 零件, 零售.
+    if not text or text == "零":
         return None
     if text[0].isdigit():
         return _parse_arabic(text)

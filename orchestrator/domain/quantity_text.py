@@ -41,6 +41,7 @@ _RATIO = re.compile(
     rf"(?P<of>百|千|万|{_N})分之(?P<low>{_N})(?:\s?(?:至|到|—+|-|~)\s?(?P<high>{_N})(?!分之))?"
     r"|(?P<tenths>[一二三四五六七八九]|\d(?:\.\d)?)成(?P<rest>半|[一二三四五六七八九](?!成))?"
     r"(?!员|立|本|果|人|长|年|品|为|功|都|交|分|因|绩|效|熟|就|像|型|份|语|套|片|群|册|文|建|婚|本)"
+    r"|(?<![\d./])(?P<upper>\d{1,2})/(?P<lower>\d{1,3})(?=以[上下]|的|时|左右)"
     r"|(?P<half>过半数|半数|一半|过半(?!年|个))"
 )
 _RANGE = re.compile(
@@ -52,6 +53,8 @@ _MEASURE = re.compile(
     rf"(?:(?P<half>个半|半)(?P<half_unit>月|天|日|小时)|(?P<unit>{UNIT_PATTERN})(?P<rest>半(?!径|成|导|年|数|月|岛|价|日|天))?)"
 )
 _HALF = re.compile(r"(?<![一两二三四五六七八九十\d个上下])半(?:个)?(?P<unit>年|月(?!刊)|天|日(?!制)|小时)(?!报|度)")
+_SIGNED = frozenset({"℃", "摄氏度"})
+_NEGATIVE = re.compile(r"(?:-|零下|负)$")
 _HALF_VALUE = Decimal("0.5")
 _APPROXIMATED = frozenset({QuantityKind.DURATION, QuantityKind.COUNT})
 _SHARED = {"万": 10_000, "亿": 100_000_000}
@@ -79,9 +82,12 @@ def parse_quantities(text: str) -> list[Quantity]:
     folded = fold(text)
     masked = _mask(folded)
     cores = _cores(masked)
-    quantities = []
+    quantities: list[Quantity] = []
     for index, core in enumerate(cores):
-        left = cores[index - 1].end if index else 0
+        left = quantities[-1].phrase_end if quantities else 0
+        if core.start < left:
+            # 5000元以上（不含5000元）: repeats the one before.
+            continue
         right = cores[index + 1].start if index + 1 < len(cores) else len(folded)
         quantity = bounded(core, folded, left, right)
         if not _is_article(quantity):
@@ -143,8 +149,12 @@ def _ratios(masked: str) -> Iterator[Quantity]:
             rest = match["rest"]
             hundredths = Decimal(5) if rest == "半" else (parse_numeral(rest) or Decimal(0)) if rest else Decimal(0)
             value = tenths / 10 + hundredths / 100
+        elif match["upper"]:
+            if Decimal(match["lower"]) == 0:
+                continue
+            value = Decimal(match["upper"]) / Decimal(match["lower"])
         else:
-            value = Decimal("0.5")
+            value = _HALF_VALUE
         yield _quantity(match.span(), "1", QuantityKind.RATIO, value, upper)
 
 
@@ -195,6 +205,8 @@ def _measures(masked: str) -> Iterator[Quantity]:
         value = pair[0] if pair else parse_numeral(match["number"])
         if value is None or _partial(masked, match.start()):
             continue
+        if match["unit"] in _SIGNED and _NEGATIVE.search(masked, 0, match.start()):
+            value = -value
         if match["half"]:
             yield _quantity(match.span(), _HALF_UNITS[match["half_unit"]], QuantityKind.DURATION, value + _HALF_VALUE)
             continue
@@ -209,8 +221,8 @@ def _measures(masked: str) -> Iterator[Quantity]:
 
 
 def _partial(masked: str, start: int) -> bool:
-    # 数十人, 几百元, 若干: not a number. A mask before a numeral means that it goes on from a label.
-    return masked[start - 1 : start] in {"数", "几", "\x00"} if start else False
+    # 数十人, 几百元: not a number.
+    return start > 0 and masked[start - 1] in "数几"
 
 
 def _approximate_pair(numeral: str) -> tuple[Decimal, Decimal] | None:
