@@ -188,7 +188,7 @@ def test_chinese_numerals_round_trip(number: int) -> None:
 def test_amounts_round_trip(number: int, unit: tuple[str, str]) -> None:
     for written in (str(number), f"{number:,}", chinese(number)):
         (quantity,) = parse_quantities(f"标准为{written}{unit[0]}。")
-        assert (quantity.value, quantity.unit, quantity.bound) == (number, unit[1], Bound.EXACT)
+        assert (quantity.value, quantity.unit, quantity.bound) == (Decimal(number), unit[1], Bound.EXACT)
 
 
 @given(st.decimals(min_value=Decimal("0.01"), max_value=Decimal(100), places=2))
