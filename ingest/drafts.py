@@ -1,0 +1,90 @@
+"""Clauses in the making: lines that belong together, with their path; and tables as text."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+
+from ingest.labels import NUMBER
+from ingest.lines import Line
+from orchestrator.knowledge.clause import ClauseType, PathElement, Position, Table
+
+__all__ = ["Draft", "TablePart", "join_lines", "render_row", "split_table", "table_label"]
+
+_TABLE_LABEL = re.compile(rf"\s*(附?\s*表\s*(?:[A-Z]\.?)?{NUMBER}(?:[-－.．—]\d+)*)[\s：:、.．]*")
+
+
+@dataclass(slots=True)
+class Draft:
+    """A clause before it has an id: its lines, in order.
+
+    Attributes:
+        path: from the outermost step to the clause itself.
+        table: set for a table, whose only line holds the whole of it.
+        caption: the line above a table that names it.
+    """
+
+    lines: list[Line]
+    path: tuple[PathElement, ...]
+    clause_type: ClauseType
+    position: Position
+    label: str = ""
+    table: Table | None = None
+    caption: Line | None = field(default=None)
+
+    def text(self) -> str:
+        """The exact text of the lines."""
+        return join_lines(self.lines)
+
+
+@dataclass(frozen=True, slots=True)
+class TablePart:
+    """Some rows of a table, and their text."""
+
+    table: Table
+    text: str
+
+
+def join_lines(lines: list[Line]) -> str:
+    """Lines as one text; the first one's glue is dropped."""
+    return "".join(line.text if place == 0 else line.glue + line.text for place, line in enumerate(lines))
+
+
+def table_label(caption: str) -> tuple[str, str]:
+    """A table's label and name: ``("表2", "报销比例")`` of the caption 表2 报销比例; the label is 表 without one."""
+    match = _TABLE_LABEL.match(caption)
+    if match is None:
+        return "表", caption.strip()
+    return re.sub(r"\s", "", match[1]), caption[match.end() :].strip()
+
+
+def render_row(headers: tuple[str, ...], cells: tuple[str, ...]) -> str:
+    """One row as ``header: cell；header: cell``; a cell merged over the whole row is written once."""
+    if len(set(cells)) == 1 and len(cells) > 1:
+        return cells[0].strip()
+    pairs: list[str] = []
+    for place, cell in enumerate(cells):
+        header = headers[place].strip() if place < len(headers) else ""
+        pair = f"{header}: {cell.strip()}" if header else cell.strip()
+        if pair and (not pairs or pairs[-1] != pair):
+            pairs.append(pair)
+    return "；".join(pairs)
+
+
+def split_table(table: Table, limit: int) -> list[TablePart]:
+    """A table as text, cut between rows where it is longer than ``limit``; every part keeps caption and headers."""
+    head = f"{table.caption}\n" if table.caption else ""
+    if not table.rows:
+        return [TablePart(table, head + "；".join(header for header in table.headers if header.strip()))]
+    parts: list[TablePart] = []
+    rows: list[tuple[str, ...]] = []
+    text = head
+    for row in table.rows:
+        rendered = render_row(table.headers, row)
+        if rows and len(text) + len(rendered) > limit:
+            parts.append(TablePart(replace(table, rows=tuple(rows)), text.rstrip("\n")))
+            rows, text = [], head
+        rows.append(row)
+        text += rendered + "\n"
+    parts.append(TablePart(replace(table, rows=tuple(rows)), text.rstrip("\n")))
+    return parts
