@@ -69,6 +69,8 @@ class CanarySettings(_Section):
     interval_s: float = Field(1.0, gt=0)
     timeout_s: float = Field(2.0, gt=0)
     failures: int = Field(2, ge=1, description="failed canaries in a row before the model is reloaded")
+    hang_s: float = Field(30, gt=0, description="a model that answers nobody for this long counts as hung, not as busy")
+    max_pause_s: float = Field(30, gt=0, description="longest wait between two attempts at healing")
 
 
 class InferenceSettings(_Section):
@@ -79,7 +81,7 @@ class InferenceSettings(_Section):
         description="model name → Triton's gRPC address; '*' is every model not named",
     )
     deadline_s: float = Field(2.0, gt=0, description="one call to Triton")
-    attempts: int = Field(3, ge=1, description="tries of a call that may be retried, the first included")
+    attempts: int = Field(8, ge=1, description="tries of a call that may be retried, if its time allows so many")
     max_batch_tokens: int = Field(2048, ge=16, description="padded tokens in one request")
     max_batch_rows: int = Field(32, ge=1)
     buckets: tuple[int, ...] = Field((16, 32, 64, 128, 256, 512), description="padded lengths, in tokens")
@@ -94,6 +96,8 @@ class KnowledgeSettings(_Section):
     keyword: Literal["tantivy", "elasticsearch"] = "tantivy"
     graph: Literal["sqlite", "neo4j"] = "sqlite"
     name: str = Field("library", pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$", description="one data folder holds many")
+    gram_weight: float = Field(1.0, ge=0, description="BM25 over character uni- and bigrams, in the keyword score")
+    word_weight: float = Field(1.0, ge=0, description="BM25 over words, in the keyword score")
     qdrant_url: str = "http://127.0.0.1:6333"
     elasticsearch_url: str = "http://127.0.0.1:9200"
     neo4j_url: str = "bolt://127.0.0.1:7687"

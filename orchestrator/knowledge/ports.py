@@ -85,6 +85,9 @@ class VectorIndex(Protocol):
     async def count(self) -> int:
         """Rows held."""
 
+    async def revisions(self) -> Mapping[tuple[str, str], int]:
+        """(document_id, revision) → rows held, all of them: what recovery compares with the catalogue."""
+
     async def close(self) -> None:
         """Flush and give up ownership."""
 
@@ -104,6 +107,9 @@ class KeywordIndex(Protocol):
     async def count(self) -> int:
         """Entries held."""
 
+    async def revisions(self) -> Mapping[tuple[str, str], int]:
+        """(document_id, revision) → entries held, all of them: what recovery compares with the catalogue."""
+
     async def close(self) -> None:
         """Flush and give up ownership."""
 
@@ -119,8 +125,11 @@ class ClauseGraph(Protocol):
     async def publish(self, document_id: str, revision: str) -> None:
         """Make a staged revision the live one, in one transaction; drop what it replaces; resolve references."""
 
+    async def discard(self, document_id: str, revision: str) -> None:
+        """Remove a staged revision; one that is live, or that does not exist, is left as it is."""
+
     async def delete(self, document_id: str) -> int:
-        """Remove a document with its clauses and references; returns how many clauses."""
+        """Remove a document, live and staged, with its clauses and references; returns how many clauses were live."""
 
     async def entry(self, document_id: str) -> CatalogueEntry | None:
         """The live revision of a document, else its staged one, else None."""
