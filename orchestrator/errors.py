@@ -12,11 +12,14 @@ import grpc
 
 __all__ = [
     "AdmissionError",
+    "AgentUnavailableError",
     "BackendUnavailableError",
+    "BuildError",
     "ConfigurationError",
     "DeadlineExceededError",
     "DocumentError",
     "FingerprintMismatchError",
+    "GateError",
     "IndexCorruptError",
     "InvalidFieldError",
     "KnowledgeError",
@@ -55,6 +58,34 @@ class ConfigurationError(TriasError):
 
     reason = "CONFIGURATION_INVALID"
     status = grpc.StatusCode.FAILED_PRECONDITION
+
+
+class BuildError(TriasError):
+    """A model cannot be built: its source is damaged, or a step of the build failed."""
+
+    reason = "MODEL_BUILD_FAILED"
+    status = grpc.StatusCode.FAILED_PRECONDITION
+
+
+class GateError(BuildError):
+    """A built model missed a quality gate.
+
+    Args:
+        gate: its name in the model's spec.
+        figure: what was measured.
+        limit: what the spec demands, with its sign: ``>= 0.995``.
+    """
+
+    reason = "MODEL_GATE_FAILED"
+
+    def __init__(self, gate: str, figure: float, limit: str, *, hint: str = "") -> None:
+        super().__init__(
+            f"Gate {gate} failed: measured {figure:.6g}, wanted {limit}.",
+            hint=hint,
+            metadata={"gate": gate, "figure": f"{figure:.6g}", "limit": limit},
+        )
+        self.gate = gate
+        self.figure = figure
 
 
 class PackError(ConfigurationError):
@@ -97,6 +128,14 @@ class AdmissionError(TriasError):
     def __init__(self, message: str, *, retry_after_s: float) -> None:
         super().__init__(message, hint=f"Try again in {retry_after_s:g} s.")
         self.retry_after_s = retry_after_s
+
+
+class AgentUnavailableError(TriasError):
+    """An agent in another process does not answer at present."""
+
+    reason = "AGENT_UNAVAILABLE"
+    status = grpc.StatusCode.UNAVAILABLE
+    retryable = True
 
 
 class DeadlineExceededError(TriasError):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from orchestrator.flow.events import Event, Finished, Found, Planned, Question, Replied
+from orchestrator.flow.events import Event, Found, Planned, Question, Replied
 from orchestrator.flow.life import Flow
 from orchestrator.flow.ports import FallbackRetriever, Reasoner, Retriever, Router
 
 __all__ = [
     "Event",
     "FallbackRetriever",
-    "Finished",
     "Flow",
     "Found",
     "Planned",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from trias.v1 import answer_service_pb2, common_pb2, plan_pb2
 
-__all__ = ["Event", "Finished", "Found", "Planned", "Question", "Replied"]
+__all__ = ["Event", "Found", "Planned", "Question", "Replied"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +45,19 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Replied:
-    """One tier's answer. The last one of a question is not provisional."""
+    """One tier's answer. The last event of a question is the answer that is not provisional.
+
+    Attributes:
+        trace: what happened until then, recoverable faults included.
+    """
 
     answered: answer_service_pb2.Answered
-
-
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """The end: always the last event. ``trace`` holds what happened on the way, recoverable faults included."""
-
     trace: tuple[answer_service_pb2.TraceEntry, ...]
 
+    @property
+    def final(self) -> bool:
+        """Whether nothing comes after it."""
+        return not self.answered.answer.provisional
 
-Event = Planned | Found | Replied | Finished
+
+Event = Planned | Found | Replied

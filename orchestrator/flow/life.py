@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 from orchestrator.errors import InvalidFieldError, TriasError
 from orchestrator.flow import wording
 from orchestrator.flow.deadlines import Budget, within
-from orchestrator.flow.events import Event, Finished, Found, Planned, Question, Replied
+from orchestrator.flow.events import Event, Found, Planned, Question, Replied
 from orchestrator.flow.fallback import default_plan, notice, quote_passages
 from orchestrator.flow.journal import Journal, degradation_of
 from orchestrator.flow.passages import merge_passages
@@ -77,7 +77,7 @@ class Flow:
             time_left_s: what the caller's deadline leaves: an upper limit on the configured budgets.
 
         Yields:
-            `Planned`, `Found`, one or two `Replied`, `Finished`. A plan that needs a clarification or no retrieval
+            `Planned`, `Found`, one or two `Replied`. A plan that needs a clarification or no retrieval
             has no `Found`; a follow-up may bring another `Planned` and `Found` before the last `Replied`.
 
         Raises:
@@ -118,7 +118,6 @@ class _Life:
                 for event in self._news:
                     yield event
                 yield self._reply(final, provisional=False)
-        yield Finished(self._journal.trace)
 
     # --- stages -------------------------------------------------------------------------------------------------
 
@@ -352,5 +351,6 @@ class _Life:
                 elapsed_ms=self._journal.elapsed_ms,
                 clarifications=self._plan.clarifications,
                 suggestions=self._retrieved.suggestions,
-            )
+            ),
+            self._journal.trace,
         )
