@@ -11,7 +11,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -71,7 +71,7 @@ class DomainPack:
     colloquial: tuple[ColloquialRule, ...] = ()
     faq: tuple[FaqEntry, ...] = ()
     overrides: tuple[Override, ...] = ()
-    question_cues: Mapping[str, tuple[re.Pattern[str], ...]] = MappingProxyType({})
+    question_cues: Mapping[str, tuple[re.Pattern[str], ...]] = field(default_factory=dict)
     small_talk: tuple[re.Pattern[str], ...] = ()
     fingerprint: str = ""
 
