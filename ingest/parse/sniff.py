@@ -137,7 +137,7 @@ def _refuse_known_formats(path: Path, source: str, head: bytes, claimed: Format 
         # Two letters alone prove nothing: text may begin with them.
         if head.startswith(magic) and (len(magic) > 2 or b"\x00" in head[:64]):
             raise _unknown(source, f"the file is {what}", hint, claimed)
-    if b"progid=\"Word.Document\"" in head:
+    if b'progid="Word.Document"' in head:
         raise _unknown(source, "the file is a Word 2003 XML document", "Open it in Word and save it as .docx.", claimed)
     if re.match(rb"(?i)(from:|mime-version:)", head) and b"multipart/related" in head.lower():
         raise _unknown(source, "the file is a web archive (MHTML)", "Save the page as .html.", claimed)
@@ -158,9 +158,7 @@ def _compound_file(path: Path, source: str) -> DocumentError:
             hint="Save it without a password and ingest it again.",
         )
     if "WordDocument".encode("utf-16-le") in data:
-        return _unknown(
-            source, "the file is a Word 97-2003 document (.doc)", "Open it in Word and save it as .docx."
-        )
+        return _unknown(source, "the file is a Word 97-2003 document (.doc)", "Open it in Word and save it as .docx.")
     return _unknown(source, "the file is an old Office file", "Save it as .docx or PDF.")
 
 
@@ -172,7 +170,9 @@ def _sniff_text(source: str, head: bytes, claimed: Format | None, suffix: str) -
     wide = head.startswith((b"\xff\xfe", b"\xfe\xff")) or _looks_like_utf16(head)
     if b"\x00" in head and not wide:
         if claimed is None:
-            raise _unknown(source, "the file is of no format that can be read", "Ingest takes .docx, .pdf, .html, .md and .txt.")
+            raise _unknown(
+                source, "the file is of no format that can be read", "Ingest takes .docx, .pdf, .html, .md and .txt."
+            )
         raise DocumentError(
             source,
             f"the name ends in {suffix}, but the content is not {_with_article(claimed)}: it is binary data of no "
@@ -197,7 +197,5 @@ def _looks_like_utf16(head: bytes) -> bool:
 
 def _unknown(source: str, what: str, hint: str, claimed: Format | None = None) -> DocumentError:
     if claimed is not None:
-        return DocumentError(
-            source, f"{what}, whatever its name says.", kind="MISLABELLED", hint=hint
-        )
+        return DocumentError(source, f"{what}, whatever its name says.", kind="MISLABELLED", hint=hint)
     return DocumentError(source, f"{what}.", kind="UNKNOWN_FORMAT", hint=hint)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from ingest.parse.docx.names import W, Element, integer, is_on, w, w_child_value
+from ingest.parse.docx.names import Element, W, integer, is_on, w, w_child_value
 
 __all__ = ["Field", "drop_unbalanced_marks", "is_contents_instruction", "is_contents_link"]
 

@@ -69,9 +69,7 @@ def _sum(element: Element) -> str:
 
 def _scripts(element: Element) -> str:
     below, above = _part(element, "sub"), _part(element, "sup")
-    return (
-        _part(element, "e") + (f"_{_grouped(below)}" if below else "") + (f"^{_grouped(above)}" if above else "")
-    )
+    return _part(element, "e") + (f"_{_grouped(below)}" if below else "") + (f"^{_grouped(above)}" if above else "")
 
 
 def _matrix(element: Element) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ingest.parse.docx.fields import drop_unbalanced_marks
-from ingest.parse.docx.names import W, Element, integer, is_on, mc, w, w_child_value
+from ingest.parse.docx.names import Element, W, integer, is_on, mc, w, w_child_value
 from ingest.parse.docx.numbering import Label, Numbering
 from ingest.parse.docx.package import Package
 from ingest.parse.docx.properties import core_properties
@@ -221,7 +221,7 @@ class _Story:
             return
         label = self._label(properties, style)
         draft = _draft(text, label, properties, style, inline.half_points)
-        if draft.text:
+        if draft.text and not draft.text.isspace():
             drafts.append(draft)
         for box in inline.boxes:
             drafts.extend(self._box(box))
@@ -281,7 +281,8 @@ def _draft(
     text = text.strip(_EDGE_BLANKS)
     numbering = "" if label is None else label.text
     if label is not None:
-        text = f"{label.text}{label.separator}{text}".rstrip(_EDGE_BLANKS)
+        separator = "" if label.text[-1:].isspace() else label.separator
+        text = f"{label.text}{separator}{text}".rstrip(_EDGE_BLANKS)
     direct = integer(w_child_value(properties, "outlineLvl"))
     outline = style.outline_level if direct is None else (direct if 0 <= direct < 9 else None)
     kind, level = BlockKind.PARAGRAPH, 0
@@ -308,7 +309,9 @@ def _list_reference(properties: Element | None, style: ParagraphStyle) -> ListRe
     number_id = w_child_value(direct, "numId")
     if number_id is not None:
         return ListReference(number_id, level)
-    return None if inherited is None else ListReference(inherited.number_id, inherited.level if level is None else level)
+    return (
+        None if inherited is None else ListReference(inherited.number_id, inherited.level if level is None else level)
+    )
 
 
 def _is_contents(inline: Inline, style: ParagraphStyle, text: str) -> bool:

@@ -1,11 +1,11 @@
-"""Styles: what a paragraph or a run inherits from its style, from the styles that is based on, and from the defaults."""
+"""Styles: what a paragraph or a run inherits from its style, from what that is based on, and from the defaults."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-from ingest.parse.docx.names import W, Element, integer, is_on, w, w_child_value
+from ingest.parse.docx.names import Element, W, integer, is_on, w, w_child_value
 
 __all__ = ["CharacterStyle", "ListReference", "ParagraphStyle", "StyleSheet"]
 

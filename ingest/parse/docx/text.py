@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ingest.parse.docx.fields import Field, is_contents_instruction, is_contents_link
 from ingest.parse.docx.formulas import MATH, formula_text
-from ingest.parse.docx.names import VML, W, Element, integer, is_on, mc, w, w_child_value
+from ingest.parse.docx.names import VML, Element, W, integer, is_on, mc, w, w_child_value
 from ingest.parse.docx.styles import ParagraphStyle, StyleSheet
 from ingest.parse.docx.symbols import symbol
 
@@ -18,9 +19,10 @@ _XML_BLANKS = " \t\r\n"
 _BREAK_LINE = str.maketrans({"\n": " ", "\r": None})
 
 _TEXT, _RUN, _RUN_PROPERTIES = w("t"), w("r"), w("rPr")
+_FIELD_MARK, _INSTRUCTION = w("fldChar"), w("instrText")
 _SKIPPED = frozenset(
     {w("del"), w("moveFrom"), w("pPr"), w("rPr"), w("sdtPr"), w("sdtEndPr"), w("smartTagPr"), w("customXmlPr")}
-    | {w("delText"), w("delInstrText"), w("rt"), w("rubyPr")}
+    | {w("delText"), w("delInstrText")}
 )
 _CHARACTERS = {
     w("tab"): "\t",
@@ -31,7 +33,6 @@ _CHARACTERS = {
     w("softHyphen"): "",
 }
 _DRAWINGS = frozenset({w("drawing"), w("pict"), w("object")})
-_FORMULAS = frozenset({MATH + "oMath", MATH + "oMathPara"})
 _NOTES = {w("footnoteReference"): "footnotes", w("endnoteReference"): "endnotes"}
 _ALTERNATIVES, _BOX, _WORD_ART = mc("AlternateContent"), w("txbxContent"), VML + "textpath"
 
@@ -41,6 +42,13 @@ class NoteReference(NamedTuple):
 
     part: str
     note_id: str
+
+
+class _Look(NamedTuple):
+    """What of a run's formatting matters here."""
+
+    hidden: bool
+    half_points: int
 
 
 @dataclass(slots=True)
@@ -98,67 +106,43 @@ class InlineReader:
     def _walk(self, parent: Element) -> None:
         for child in parent:
             tag = child.tag
-            if tag == _RUN:
-                self._run(child)
-            elif tag in _SKIPPED:
+            if tag in _SKIPPED or not isinstance(tag, str):
                 continue
-            elif tag == w("hyperlink"):
-                self._link(child, contents=(child.get(w("anchor")) or "").startswith("_Toc"))
-            elif tag == w("fldSimple"):
-                self._simple_field(child)
-            elif tag in _FORMULAS:
-                self._show(formula_text(child))
-            elif tag == _ALTERNATIVES:
-                self._walk(shown_branch(child))
-            elif tag == w("sdt"):
-                content = child.find(w("sdtContent"))
-                if content is not None and not is_placeholder(child):
-                    self._walk(content)
-            elif isinstance(tag, str):
-                self._walk(child)
+            handler = _IN_PARAGRAPH.get(tag)
+            if handler is None:
+                self._walk(child)  # everything else only wraps: insertions, smart tags, text direction
+            else:
+                handler(self, child)
 
     def _run(self, run: Element) -> None:
-        properties = run.find(_RUN_PROPERTIES)
-        hidden, half_points = self._run_style(properties)
-        self._run_content(run, properties, hidden=hidden, half_points=half_points)
+        self._walk_run(run, self._look_of(run.find(_RUN_PROPERTIES)))
 
-    def _run_content(self, run: Element, properties: Element | None, *, hidden: bool, half_points: int) -> None:
-        for child in run:
+    def _walk_run(self, parent: Element, look: _Look) -> None:
+        for child in parent:
             tag = child.tag
-            if tag == w("fldChar"):
-                self._field_mark(child, hidden=hidden)
-            elif tag == w("instrText"):
+            if tag == _TEXT:
+                if not look.hidden:
+                    self._show(_text_of(child), look.half_points)
+            elif tag == _FIELD_MARK:
+                self._field_mark(child, look)
+            elif tag == _INSTRUCTION:
                 if self.fields and not self.fields[-1].separated:
                     self.fields[-1].instruction.append(child.text or "")
-            elif hidden or tag in _SKIPPED:
-                continue
-            elif tag == _TEXT:
-                self._show(_text_of(child), half_points)
-            elif tag in _CHARACTERS:
-                self._show(_CHARACTERS[tag])
-            elif tag == w("sym"):
-                self._show(_symbol_of(child), half_points)
-            elif tag in _DRAWINGS:
-                self._boxes(child)
             elif tag == _ALTERNATIVES:
-                self._run_content(shown_branch(child), properties, hidden=hidden, half_points=half_points)
-            elif tag == w("ruby"):
-                base = child.find(w("rubyBase"))
-                if base is not None:
-                    self._walk(base)
-            elif tag in _NOTES and not self._muted():
-                self._inline.notes.append(NoteReference(_NOTES[tag], child.get(w("id"), "")))
+                self._walk_run(shown_branch(child), look)
+            elif not look.hidden and tag in _IN_RUN:
+                _IN_RUN[tag](self, child, look)
 
-    def _run_style(self, properties: Element | None) -> tuple[bool, int]:
+    def _look_of(self, properties: Element | None) -> _Look:
         if properties is None:
-            return self._style.hidden, self._style.half_points
+            return _Look(self._style.hidden, self._style.half_points)
         style = self._styles.character(w_child_value(properties, "rStyle"))
         hidden = is_on(properties, "vanish")
         if hidden is None:
             # vanish is a toggle (17.7.3): where both styles say it, the one undoes the other.
             hidden = self._style.hidden != style.hidden
         size = integer(w_child_value(properties, "sz")) or style.half_points or self._style.half_points
-        return hidden, size
+        return _Look(hidden, size)
 
     def _show(self, text: str, half_points: int = 0) -> None:
         if not text:
@@ -177,10 +161,47 @@ class InlineReader:
     def _muted(self) -> bool:
         return any(item.mutes for item in self.fields)
 
-    def _link(self, link: Element, *, contents: bool) -> None:
-        self._contents_links += contents
-        self._walk(link)
-        self._contents_links -= contents
+    def _character(self, element: Element, look: _Look) -> None:
+        self._show(_CHARACTERS[element.tag], look.half_points)
+
+    def _symbol(self, element: Element, look: _Look) -> None:
+        self._show(_symbol_of(element), look.half_points)
+
+    def _ruby(self, element: Element, _: _Look) -> None:
+        base = element.find(w("rubyBase"))
+        if base is not None:
+            self._walk(base)
+
+    def _note(self, element: Element, _: _Look) -> None:
+        if not self._muted():
+            self._inline.notes.append(NoteReference(_NOTES[element.tag], element.get(w("id"), "")))
+
+    def _drawing(self, element: Element, _: _Look) -> None:
+        if not self._muted():
+            self._boxes(element)
+
+    def _boxes(self, drawing: Element) -> None:
+        for child in drawing:
+            if child.tag == _ALTERNATIVES:
+                self._boxes(shown_branch(child))
+            elif child.tag == _BOX or (child.tag == _WORD_ART and child.get("string")):
+                self._inline.boxes.append(child)
+            else:
+                self._boxes(child)
+
+    def _formula(self, element: Element) -> None:
+        self._show(formula_text(element))
+
+    def _alternatives(self, element: Element) -> None:
+        self._walk(shown_branch(element))
+
+    def _content_control(self, element: Element) -> None:
+        content = element.find(w("sdtContent"))
+        if content is not None and not is_placeholder(element):
+            self._walk(content)
+
+    def _hyperlink(self, element: Element) -> None:
+        self._link(element, contents=element.get(w("anchor"), "").startswith("_Toc"))
 
     def _simple_field(self, element: Element) -> None:
         code = element.get(w("instr"), "")
@@ -189,7 +210,12 @@ class InlineReader:
             return
         self._link(element, contents=is_contents_link(code))
 
-    def _field_mark(self, mark: Element, *, hidden: bool) -> None:
+    def _link(self, link: Element, *, contents: bool) -> None:
+        self._contents_links += contents
+        self._walk(link)
+        self._contents_links -= contents
+
+    def _field_mark(self, mark: Element, look: _Look) -> None:
         kind = mark.get(w("fldCharType"))
         if kind == "begin":
             self.fields.append(Field(mark))
@@ -199,19 +225,26 @@ class InlineReader:
             self.fields[-1].separated = True
         elif kind == "end":
             ended = self.fields.pop()
-            if not ended.shown and not hidden:
-                self._show(ended.value())
+            if not ended.shown and not look.hidden:
+                self._show(ended.value(), look.half_points)
 
-    def _boxes(self, drawing: Element) -> None:
-        if self._muted():
-            return
-        for child in drawing:
-            if child.tag == _ALTERNATIVES:
-                self._boxes(shown_branch(child))
-            elif child.tag == _BOX or (child.tag == _WORD_ART and child.get("string")):
-                self._inline.boxes.append(child)
-            else:
-                self._boxes(child)
+
+_IN_PARAGRAPH: dict[str, Callable[[InlineReader, Element], None]] = {
+    _RUN: InlineReader._run,
+    _ALTERNATIVES: InlineReader._alternatives,
+    w("hyperlink"): InlineReader._hyperlink,
+    w("fldSimple"): InlineReader._simple_field,
+    w("sdt"): InlineReader._content_control,
+    MATH + "oMath": InlineReader._formula,
+    MATH + "oMathPara": InlineReader._formula,
+}
+_IN_RUN: dict[str, Callable[[InlineReader, Element, _Look], None]] = {
+    **dict.fromkeys(_CHARACTERS, InlineReader._character),
+    **dict.fromkeys(_NOTES, InlineReader._note),
+    **dict.fromkeys(_DRAWINGS, InlineReader._drawing),
+    w("sym"): InlineReader._symbol,
+    w("ruby"): InlineReader._ruby,
+}
 
 
 def shown_branch(alternatives: Element) -> Element:

@@ -13,6 +13,7 @@ __all__ = ["Sized", "mark_titles"]
 # A title stands at the top: after a letterhead, a mark or a number at most.
 _FIRST_BLOCKS = 6
 _MAX_TITLE_CHARS = 120
+_MAX_PLAIN_TITLE_CHARS = 60
 
 
 class Sized(Protocol):
@@ -28,7 +29,8 @@ class Sized(Protocol):
 def mark_titles(drafts: Sequence[Sized]) -> None:
     """Turn the first large centred paragraph, and those of the same size right after it, into the title.
 
-    Nothing changes where a style already names a title.
+    Where none is larger than the rest, a short centred paragraph at the very start will do. Nothing changes where a
+    style already names a title.
     """
     if any(draft.kind is BlockKind.TITLE for draft in drafts[:_FIRST_BLOCKS]):
         return
@@ -42,15 +44,17 @@ def mark_titles(drafts: Sequence[Sized]) -> None:
             following.kind = BlockKind.TITLE
             following.level = 0
         return
+    if drafts and drafts[0].centered and len(drafts[0].text) <= _MAX_PLAIN_TITLE_CHARS and _is_text(drafts[0]):
+        drafts[0].kind = BlockKind.TITLE
+        drafts[0].level = 0
 
 
 def _may_be_title(draft: Sized, body: int) -> bool:
-    return (
-        draft.kind in {BlockKind.PARAGRAPH, BlockKind.HEADING}
-        and draft.centered
-        and draft.half_points > body
-        and len(draft.text) <= _MAX_TITLE_CHARS
-    )
+    return _is_text(draft) and draft.centered and draft.half_points > body and len(draft.text) <= _MAX_TITLE_CHARS
+
+
+def _is_text(draft: Sized) -> bool:
+    return draft.kind in {BlockKind.PARAGRAPH, BlockKind.HEADING}
 
 
 def _body_size(drafts: Sequence[Sized]) -> int:
