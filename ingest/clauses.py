@@ -14,8 +14,7 @@ from ingest.drafts import Draft, join_lines, split_table, table_label
 from ingest.items import ItemCutter, count_leading_lines, has_items
 from ingest.labels import DIVISIONS
 from ingest.lines import Line, Role
-from ingest.outline import is_heading_text, read_outline
-from ingest.parse.layout import Block
+from ingest.outline import is_heading_text
 from ingest.split import split_text
 from orchestrator.knowledge.clause import Clause, ClauseType, PathElement, Place, Position, source_id_for
 
@@ -42,15 +41,14 @@ class Cut:
     headings: tuple[Line, ...]
 
 
-def cut_clauses(document_id: str, blocks: tuple[Block, ...], *, max_chars: int) -> Cut:
-    """Cut a document's blocks into clauses with deterministic ids.
+def cut_clauses(document_id: str, lines: list[Line], *, max_chars: int) -> Cut:
+    """Cut a document into clauses with deterministic ids.
 
     Args:
         document_id: of the document.
-        blocks: in reading order.
+        lines: as `read_outline` gives them.
         max_chars: a longer clause is split into parts that keep its label and path.
     """
-    lines = read_outline(blocks)
     drafts = _Cutter(lines, max_chars).run()
     used = {id(line) for draft in drafts for line in (*draft.lines, draft.caption) if line is not None}
     headings = [line for line in lines if id(line) not in used]

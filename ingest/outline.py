@@ -37,6 +37,8 @@ _CLOSING_NOTE = re.compile(
     r"\s*(?:[（(]?(?:此件|本文|信息公开|公开|联系人|联系电话).{0,40}|(?:抄送|主送|印发)[：:].*|.{2,30}(?:办公室|办公厅|秘书处)\s*\d{4}年.{3,9}印发)\s*"
 )
 _ATTACHMENTS = re.compile(r"\s*附\s*[件表录]?\s*[：:]\s*\S")
+# What a word processor's heading style doesn't make a heading: a history or a number below the title.
+_NOTE = re.compile(r"\s*(?:[（(].*[）)]|.*(?:\d{4}\s*年|[〔\[]\s*\d{4}\s*[〕\]])第?\s*\d+\s*号)\s*")
 # The closing of a document: attachments, who signed, when, to whom.
 _CLOSING_LINES = 40
 _CLOSING_CHARS = 60
@@ -99,7 +101,7 @@ class _Marker:
         elif (article := read_article(line.text)) and self._is_label(place, line, article):
             line.role, line.label = Role.ARTICLE, article
             self._last = article.number
-        elif line.block.kind is BlockKind.HEADING and is_heading_text(line.text):
+        elif line.block.kind is BlockKind.HEADING and is_heading_text(line.text) and not _NOTE.fullmatch(line.text):
             item = read_item(line.text)
             line.role, line.label = Role.HEADING, item
             line.heading = _clean_heading(line.text[item.end :] if item else line.text)
