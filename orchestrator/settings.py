@@ -97,7 +97,7 @@ class KnowledgeSettings(_Section):
     graph: Literal["sqlite", "neo4j"] = "sqlite"
     name: str = Field("library", pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$", description="one data folder holds many")
     gram_weight: float = Field(1.0, ge=0, description="BM25 over character uni- and bigrams, in the keyword score")
-    word_weight: float = Field(1.0, ge=0, description="BM25 over words, in the keyword score")
+    word_weight: float = Field(0.5, ge=0, description="BM25 over words, in the keyword score")
     qdrant_url: str = "http://127.0.0.1:6333"
     elasticsearch_url: str = "http://127.0.0.1:9200"
     neo4j_url: str = "bolt://127.0.0.1:7687"
