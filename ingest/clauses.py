@@ -10,9 +10,9 @@ import re
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from ingest.drafts import Draft, join_lines, split_table, table_label
+from ingest.drafts import Draft, join_lines, split_table, table_label, with_whole_headers
 from ingest.items import ItemCutter, count_leading_lines, has_items
-from ingest.labels import DIVISIONS
+from ingest.labels import DIVISIONS, read_appendix
 from ingest.lines import Line, Role
 from ingest.outline import is_heading_text
 from ingest.split import split_text
@@ -25,6 +25,7 @@ _HEADING_RANK = len(DIVISIONS)
 _CAPTION = re.compile(r"\s*附?\s*表\s*[A-Z0-9０-９一二三四五六七八九十]")
 # A title goes over this many lines at most.
 _TITLE_LINES = 3
+_TABLE_NOTE = re.compile(r"\s*(?:注|备注|说明)\s*\d{0,2}\s*[：:]")
 _HISTORY = re.compile(r"\s*[（(].*[）)]\s*")
 _DOC_NUMBER = re.compile(r".{0,20}[〔\[（(【]\s*\d{4}\s*[〕\]）)】]\s*第?\s*\d+\s*号\s*")
 
@@ -50,7 +51,7 @@ def cut_clauses(document_id: str, lines: list[Line], *, max_chars: int) -> Cut:
         max_chars: a longer clause is split into parts that keep its label and path.
     """
     drafts = _Cutter(lines, max_chars).run()
-    used = {id(line) for draft in drafts for line in (*draft.lines, draft.caption) if line is not None}
+    used = {id(line) for draft in drafts for line in (draft.caption, *draft.lines, *draft.notes)}
     headings = [line for line in lines if id(line) not in used]
     if not drafts and headings:
         # Nothing but headings: better a clause of them than none.
@@ -87,10 +88,8 @@ class _Cutter:
                     self._add_closing(line)
                 case Role.FOOTNOTE:
                     self._drafts.append(Draft([line], self._here(), ClauseType.FOOTNOTE, Position.FOOTNOTE))
-                case Role.TABLE if self._article is not None:
-                    self._add_table(line, self._article)
                 case _ if self._article is not None:
-                    self._article.lines.append(line)
+                    self._add_to_article(line, self._article)
                 case _:
                     self._pending.append(line)
         self._flush()
@@ -142,11 +141,17 @@ class _Cutter:
             last = self._drafts[-1]
         last.lines.append(line)
 
-    def _add_table(self, line: Line, article: Draft) -> None:
-        draft = Draft([line], article.path, ClauseType.TABLE, self._position, table=line.block.table)
-        if len(article.lines) > 1 and _is_caption(article.lines[-1]):
-            draft.caption = article.lines.pop()
-        self._drafts.append(draft)
+    def _add_to_article(self, line: Line, article: Draft) -> None:
+        last = self._drafts[-1]
+        if line.role is Role.TABLE:
+            draft = Draft([line], article.path, ClauseType.TABLE, self._position, table=line.block.table)
+            if len(article.lines) > 1 and _is_caption(article.lines[-1]):
+                draft.caption = article.lines.pop()
+            self._drafts.append(draft)
+        elif last.table and _TABLE_NOTE.match(line.text):
+            last.notes.append(line)
+        else:
+            article.lines.append(line)
 
     def _flush(self, *, closes_preamble: bool = False) -> None:
         """Cut what was gathered since the last heading or article."""
@@ -163,6 +168,8 @@ class _Cutter:
         for before, draft in itertools.pairwise(drafts):
             if draft.table and not before.table and _is_caption(before.lines[-1]):
                 draft.caption = before.lines.pop()
+            while before.table and not draft.table and draft.lines and _TABLE_NOTE.match(draft.lines[0].text):
+                before.notes.append(draft.lines.pop(0))
         self._drafts += drafts
 
     def _add_preamble(self, lines: list[Line]) -> None:
@@ -226,22 +233,33 @@ def _finish(document_id: str, drafts: list[Draft], max_chars: int) -> list[Claus
 def _table_clauses(draft: Draft, max_chars: int) -> list[Clause]:
     assert draft.table is not None
     caption = draft.caption.text.strip() if draft.caption else draft.table.caption.strip()
-    label, name = table_label(caption)
-    place = _place([*([draft.caption] if draft.caption else []), *draft.lines])
+    path, position = draft.path, draft.position
+    appendix = read_appendix(caption)
+    if appendix:
+        # 附表 above a table opens an appendix that is the table.
+        path, position = (), Position.APPENDIX
+        step = PathElement("附件", appendix.text, caption[appendix.end :].strip("：: \u3000"))
+    else:
+        label, name = table_label(caption)
+        step = PathElement("表", label, name)
+    place = _place([*([draft.caption] if draft.caption else []), *draft.lines, *draft.notes])
+    parts = split_table(replace(with_whole_headers(draft.table), caption=caption), max_chars)
+    notes = "".join(f"\n{line.text}" for line in draft.notes)
     return [
         Clause(
             "",
             "",
-            part.text,
+            part.text + (notes if part is parts[-1] else ""),
             0,
-            label=label,
-            path=(*draft.path, PathElement("表", label, name)),
+            label=appendix.canonical if appendix else step.label,
+            path=(*path, step),
             clause_type=draft.clause_type,
-            position=draft.position,
+            position=position,
             place=place,
             table=part.table,
         )
-        for part in split_table(replace(draft.table, caption=caption), max_chars)
+        for part in parts
+        if part.text
     ]
 
 

@@ -9,7 +9,7 @@ from ingest.labels import NUMBER
 from ingest.lines import Line
 from orchestrator.knowledge.clause import ClauseType, PathElement, Position, Table
 
-__all__ = ["Draft", "TablePart", "join_lines", "render_row", "split_table", "table_label"]
+__all__ = ["Draft", "TablePart", "join_lines", "render_row", "split_table", "table_label", "with_whole_headers"]
 
 _TABLE_LABEL = re.compile(rf"\s*(附?\s*表\s*(?:[A-Z]\.?)?{NUMBER}(?:[-－.．—]\d+)*)[\s：:、.．]*")
 
@@ -22,6 +22,7 @@ class Draft:
         path: from the outermost step to the clause itself.
         table: set for a table, whose only line holds the whole of it.
         caption: the line above a table that names it.
+        notes: the lines below a table that explain it (注：…).
     """
 
     lines: list[Line]
@@ -30,7 +31,8 @@ class Draft:
     position: Position
     label: str = ""
     table: Table | None = None
-    caption: Line | None = field(default=None)
+    caption: Line | None = None
+    notes: list[Line] = field(default_factory=list)
 
     def text(self) -> str:
         """The exact text of the lines."""
@@ -59,32 +61,62 @@ def table_label(caption: str) -> tuple[str, str]:
 
 
 def render_row(headers: tuple[str, ...], cells: tuple[str, ...]) -> str:
-    """One row as ``header: cell；header: cell``; a cell merged over the whole row is written once."""
+    """One row on one line, ``header: cell；header: cell``; a cell merged over the whole row is written once."""
+    headers, cells = tuple(map(_one_line, headers)), tuple(map(_one_line, cells))
     if len(set(cells)) == 1 and len(cells) > 1:
-        return cells[0].strip()
+        return cells[0]
     pairs: list[str] = []
     for place, cell in enumerate(cells):
-        header = headers[place].strip() if place < len(headers) else ""
-        pair = f"{header}: {cell.strip()}" if header else cell.strip()
+        header = headers[place] if place < len(headers) else ""
+        pair = f"{header}: {cell}" if header and cell else cell
         if pair and (not pairs or pairs[-1] != pair):
             pairs.append(pair)
     return "；".join(pairs)
 
 
+def _one_line(cell: str) -> str:
+    # A break between Chinese characters only wraps the cell.
+    return re.sub(r"\s*\n\s*", " ", re.sub(r"(?<=[一-鿿])\s*\n\s*(?=[一-鿿])", "", cell.strip()))
+
+
+def with_whole_headers(table: Table) -> Table:
+    """A table whose header takes several rows, with one: 支付比例 over 职工 becomes 支付比例 职工.
+
+    A row belongs to the header where it repeats a cell of it: a cell merged over both rows.
+    """
+    headers, rows = table.headers, table.rows
+    while len(rows) > 1 and len(rows[0]) == len(headers) and _repeats(headers, rows[0]):
+        headers = tuple(_join_header(above, below) for above, below in zip(headers, rows[0], strict=True))
+        rows = rows[1:]
+    return replace(table, headers=headers, rows=rows)
+
+
+def _repeats(headers: tuple[str, ...], row: tuple[str, ...]) -> bool:
+    same = [header.strip() for header, cell in zip(headers, row, strict=True) if header.strip() == cell.strip() != ""]
+    return bool(same) and len(same) < len(row)
+
+
+def _join_header(above: str, below: str) -> str:
+    above, below = above.strip(), below.strip()
+    return above if below in ("", above) else f"{above} {below}".strip()
+
+
 def split_table(table: Table, limit: int) -> list[TablePart]:
     """A table as text, cut between rows where it is longer than ``limit``; every part keeps caption and headers."""
     head = f"{table.caption}\n" if table.caption else ""
-    if not table.rows:
-        return [TablePart(table, head + "；".join(header for header in table.headers if header.strip()))]
     parts: list[TablePart] = []
     rows: list[tuple[str, ...]] = []
     text = head
     for row in table.rows:
         rendered = render_row(table.headers, row)
+        if not rendered:
+            continue
         if rows and len(text) + len(rendered) > limit:
             parts.append(TablePart(replace(table, rows=tuple(rows)), text.rstrip("\n")))
             rows, text = [], head
         rows.append(row)
         text += rendered + "\n"
-    parts.append(TablePart(replace(table, rows=tuple(rows)), text.rstrip("\n")))
-    return parts
+    if rows:
+        parts.append(TablePart(replace(table, rows=tuple(rows)), text.rstrip("\n")))
+    # A form whose cells are all empty: its headers are its text.
+    return parts or [TablePart(table, head + render_row((), table.headers))]

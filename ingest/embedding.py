@@ -1,0 +1,20 @@
+"""What of a clause is embedded: the words around it and its own."""
+
+from __future__ import annotations
+
+from orchestrator.knowledge.clause import Clause, Document
+
+__all__ = ["embedding_text"]
+
+
+def embedding_text(document: Document, clause: Clause) -> str:
+    """A clause as the embedder reads it: title, headings above it, its label where the text doesn't start with it, text.
+
+    The clause's own step of the path is left out where the text repeats it.
+    """
+    steps = clause.path
+    if steps and clause.text.lstrip().startswith(steps[-1].label or steps[-1].heading):
+        steps = steps[:-1]
+    headings = [f"{step.label} {step.heading}".strip() for step in steps if step.heading]
+    label = "" if clause.text.lstrip().startswith(clause.label) or clause.label in headings else clause.label
+    return " ".join(part for part in (document.title, *headings, label, clause.text) if part)
