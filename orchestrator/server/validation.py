@@ -145,8 +145,6 @@ def check_apply(request: knowledge_service_pb2.ApplyDocumentRequest) -> None:
     for field in ("publish_date", "effective_date", "expiry_date"):
         _check_date(f"document.{field}", getattr(request.document, field))
     check_id("embedder_fingerprint", request.embedder_fingerprint)
-    if not request.clauses:
-        raise InvalidFieldError("clauses", "is empty: a document without clauses cannot be found.")
     known: set[str] = set()
     for place, clause in enumerate(request.clauses):
         path = f"clauses[{place}]"
@@ -165,6 +163,8 @@ def check_apply(request: knowledge_service_pb2.ApplyDocumentRequest) -> None:
 
 
 def _check_vectors(request: knowledge_service_pb2.ApplyDocumentRequest) -> None:
+    if not request.clauses and not request.vectors:
+        return
     if request.dimension <= 0:
         raise InvalidFieldError("dimension", f"{request.dimension} is not a dimension.")
     wanted = len(request.clauses) * request.dimension * np.dtype("<f4").itemsize

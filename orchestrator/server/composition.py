@@ -1,0 +1,155 @@
+"""The composition root: from settings to a flow with its agents, and everything opened is closed again."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+import grpc
+
+from orchestrator.domain.pack import DomainPack, load_packs
+from orchestrator.errors import ConfigurationError
+from orchestrator.flow import Flow, Reasoner, Retriever, Router
+from orchestrator.inference.embedder import TritonEmbedder
+from orchestrator.knowledge.clause import Document
+from orchestrator.knowledge.library import Library, open_library
+from orchestrator.reasoner.agent import ReasonerAgent
+from orchestrator.retriever.agent import RetrieverAgent
+from orchestrator.router.agent import RouterAgent
+from orchestrator.server.answers import AnswerStore
+from orchestrator.server.database import Database
+from orchestrator.server.keyword_fallback import KeywordFallback
+from orchestrator.server.labelling import LabellingQueue
+from orchestrator.server.remote import RemoteReasoner, RemoteRetriever, RemoteRouter, channel_to
+from orchestrator.settings import Settings
+
+__all__ = ["Service", "build_service"]
+
+logger = logging.getLogger(__name__)
+
+DATABASE_FILE = "answers.sqlite3"
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """Everything that the server serves. An agent is None where it runs in another process.
+
+    Attributes:
+        flow: with every agent, wherever it runs.
+        library: None where the retriever, and with it the library, is another process's.
+        warm_up: makes ready what may be slow at first; fails where a model is down, and may be called again.
+    """
+
+    settings: Settings
+    flow: Flow
+    answers: AnswerStore
+    labelling: LabellingQueue
+    router: Router | None
+    retriever: Retriever | None
+    reasoner: Reasoner | None
+    library: Library | None
+    warm_up: Callable[[], Awaitable[None]]
+
+
+@asynccontextmanager
+async def build_service(settings: Settings) -> AsyncIterator[Service]:
+    """Open and connect all parts; close them at the end.
+
+    Raises:
+        ConfigurationError: a domain pack or a setting is wrong, or something needed is not installed.
+        LibraryLockedError: another process owns the library.
+        IndexCorruptError: the library cannot be opened.
+    """
+    packs = await asyncio.to_thread(load_packs, settings.paths.domains)
+    if settings.domain.default not in packs:
+        raise ConfigurationError(
+            f"domain.default: there is no pack {settings.domain.default!r} in {settings.paths.domains}.",
+            hint=f"Known are {', '.join(packs)}.",
+        )
+    async with AsyncExitStack() as stack:
+        database = await asyncio.to_thread(Database, settings.paths.data / DATABASE_FILE)
+        stack.push_async_callback(database.close)
+        executor = ThreadPoolExecutor(settings.server.worker_threads, thread_name_prefix="trias-worker")
+        stack.callback(executor.shutdown, wait=False, cancel_futures=True)
+        embedder = await stack.enter_async_context(TritonEmbedder(settings.inference, settings.paths.model_repository))
+        labelling = LabellingQueue(database)
+        remote = settings.agents
+        library: Library | None = None
+        if not remote.retriever:
+            library = await open_library(settings)
+            stack.push_async_callback(library.close)
+
+        local_router = None if remote.router else _router(settings, packs, embedder, library, labelling)
+        local_retriever = (
+            RetrieverAgent(settings.retriever, settings.scoring, library, embedder) if library is not None else None
+        )
+        local_reasoner = None if remote.reasoner else _reasoner(settings, packs, executor)
+        connect = _Connections(settings, stack)
+        flow = Flow(
+            router=local_router or RemoteRouter(connect.to(remote.router), remote.router),
+            retriever=local_retriever or RemoteRetriever(connect.to(remote.retriever), remote.retriever),
+            reasoner=local_reasoner or RemoteReasoner(connect.to(remote.reasoner), remote.reasoner),
+            budget=settings.budget,
+            default_domain=settings.domain.default,
+            fallback_retriever=(
+                KeywordFallback(settings.retriever, settings.scoring, library) if library is not None else None
+            ),
+        )
+
+        async def warm_up() -> None:
+            if local_router is not None:
+                await local_router.warm_up()
+
+        yield Service(
+            settings=settings,
+            flow=flow,
+            answers=AnswerStore(database, settings.server.answers_kept),
+            labelling=labelling,
+            router=local_router,
+            retriever=local_retriever,
+            reasoner=local_reasoner,
+            library=library,
+            warm_up=warm_up,
+        )
+
+
+def _router(
+    settings: Settings,
+    packs: Mapping[str, DomainPack],
+    embedder: TritonEmbedder,
+    library: Library | None,
+    labelling: LabellingQueue,
+) -> RouterAgent:
+    if library is None:
+        logger.warning("The router has no library here: documents that a question names are not resolved to ids.")
+    find_titles = library.graph.find_titles if library is not None else _no_titles
+    return RouterAgent(settings.router, packs, settings.domain.default, embedder, find_titles, labelling)
+
+
+def _reasoner(settings: Settings, packs: Mapping[str, DomainPack], executor: Executor) -> ReasonerAgent:
+    return ReasonerAgent(settings.reasoner, packs, settings.domain.default, executor)
+
+
+async def _no_titles(text: str, limit: int = 5) -> list[Document]:  # noqa: ARG001 (the signature is the graph's)
+    return []
+
+
+class _Connections:
+    """Channels to other processes, one an address, closed with the service."""
+
+    def __init__(self, settings: Settings, stack: AsyncExitStack) -> None:
+        self._settings = settings
+        self._stack = stack
+        self._channels: dict[str, grpc.aio.Channel] = {}
+
+    def to(self, address: str) -> grpc.aio.Channel:
+        """The channel to ``address``, opened once."""
+        if address not in self._channels:
+            channel = channel_to(address, self._settings.server.max_message_mb)
+            self._stack.push_async_callback(channel.close, None)
+            self._channels[address] = channel
+        return self._channels[address]
