@@ -86,7 +86,7 @@ class GroupWriter:
         try:
             results = [operation() for _, operation in group]
             self._commit()
-        except Exception:  # noqa: BLE001 (whatever it was, each operation gets its own answer when run alone)
+        except Exception:
             self._rollback()
             return False
         for (future, _), result in zip(group, results, strict=True):
@@ -97,7 +97,7 @@ class GroupWriter:
         try:
             result = operation()
             self._commit()
-        except BaseException as error:  # noqa: BLE001 (handed to the caller)
+        except BaseException as error:
             self._rollback_after(error)
             future.set_exception(error)
         else:
@@ -106,5 +106,5 @@ class GroupWriter:
     def _rollback_after(self, error: BaseException) -> None:
         try:
             self._rollback()
-        except Exception as second:  # noqa: BLE001 (the first error is the one to report)
+        except Exception as second:
             error.__context__ = second

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,8 @@ from orchestrator.settings import Settings
 __all__ = ["Library", "LibraryStatistics", "open_library"]
 
 log = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
 
 _FINGERPRINT = "embedder_fingerprint"
 # Applies under way at a time: enough for their commits to be shared, few enough to bound memory.
@@ -363,7 +365,7 @@ class Library:
                         )
             after = page[-1].document.document_id
 
-    async def _write(self, work: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+    async def _write(self, work: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
         """Run a write as a task of its own: a caller that is cancelled does not cut it short."""
         if self._closed:
             raise RuntimeError("the library is closed")

@@ -1,0 +1,62 @@
+"""How text becomes the tokens of the keyword index: words, and character uni- and bigrams of Chinese.
+
+Width, case and compatibility forms are folded first (NFKC, lower case), so ``ＩＣＵ`` and ``icu`` are one token.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from operator import add
+
+import rjieba
+
+__all__ = ["TokenStreams", "fold", "tokenize"]
+
+# Han ideographs of all planes, the iteration mark 々 and the zero 〇 of 二〇二四.
+_HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+# A run of Han; a number with its decimals and percent sign; a word of any other script.
+_RUN = re.compile(rf"(?P<han>[{_HAN}]+)|\d+(?:\.\d+)*%?|[^\W_{_HAN}]+")
+# Longer tokens are cut: nobody asks for them, and an index term has a limit.
+_LONGEST_TOKEN = 64
+
+
+@dataclass(frozen=True, slots=True)
+class TokenStreams:
+    """The tokens of one text, in order, repeats kept."""
+
+    words: list[str]
+    grams: list[str]
+
+
+def fold(text: str) -> str:
+    """One form for each character: full width to half width, compatibility forms to plain ones, lower case."""
+    return unicodedata.normalize("NFKC", text).lower()
+
+
+def tokenize(text: str) -> TokenStreams:
+    """Cut a text into words, and into the uni- and bigrams of its Chinese runs.
+
+    Words and numbers of other scripts stand in both streams; punctuation in neither, and no bigram crosses it.
+    """
+    words: list[str] = []
+    grams: list[str] = []
+    for run, is_han in _runs(fold(text)):
+        if is_han:
+            words += rjieba.cut(run)
+            grams += run
+            grams += map(add, run, run[1:])
+        else:
+            words.append(run)
+            grams.append(run)
+    return TokenStreams(words, grams)
+
+
+def _runs(folded: str) -> Iterator[tuple[str, bool]]:
+    for match in _RUN.finditer(folded):
+        if match["han"]:
+            yield match[0], True
+        else:
+            yield match[0][:_LONGEST_TOKEN], False
