@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 from orchestrator.errors import BackendUnavailableError, InvalidFieldError
 from orchestrator.inference.models import Embedder
 from orchestrator.knowledge.library import Library
-from orchestrator.knowledge.text import query_tokens
+from orchestrator.knowledge.text import tokenize
 from orchestrator.retriever.candidates import Candidates
 from orchestrator.retriever.diversity import diversify
-from orchestrator.retriever.passages import Ranked, all_expired, rank, to_passages
+from orchestrator.retriever.passages import Ranked, all_expired, rank, read, to_passages
 from orchestrator.retriever.reach import NAMED_DOCUMENT, named_clauses, named_documents, referenced_clauses
 from orchestrator.retriever.search import Outcome, Search
 from orchestrator.retriever.trust import as_of
@@ -26,6 +26,20 @@ MAX_TOP_K = 100
 STRONG_HITS = 5
 # Candidates read from the catalogue beyond those wanted: position and validity may still reorder them.
 SPARE = 20
+
+
+class _Stopwatch:
+    """Adds up the milliseconds spent inside it."""
+
+    def __init__(self) -> None:
+        self.ms = 0.0
+        self._started = 0.0
+
+    def __enter__(self) -> None:
+        self._started = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        self.ms += (time.perf_counter() - self._started) * 1000
 
 
 class RetrieverAgent:
@@ -58,17 +72,20 @@ class RetrieverAgent:
         queries = _queries(request)
         top_k = self._top_k(request)
 
-        candidates = Candidates(self._scoring)
+        candidates, reads = Candidates(self._scoring), _Stopwatch()
         outcomes = await self._gather(candidates, plan, queries, list(request.document_ids))
         scoring = _without_failed(self._scoring, outcomes)
-        ranked = await self._rank(candidates, scoring, plan, top_k)
+        ranked = await self._rank(candidates, scoring, plan, top_k, reads)
         degradations = _faults(outcomes)
         if _wants_current(plan) and all_expired(ranked, self._settings.expired_stop):
             newer = {later for item in ranked[:top_k] for later in item.document.superseded_by}
             outcomes += await self._search_documents(candidates, queries, newer)
-            ranked = await self._rank(candidates, scoring, plan, top_k)
+            ranked = await self._rank(candidates, scoring, plan, top_k, reads)
             degradations.append(_expired(found_newer=bool(newer)))
-        passages = await to_passages(self._library.graph, self._order(ranked, plan)[:top_k], self._settings)
+        chosen = self._order(ranked, plan)[:top_k]
+        with reads:
+            references = await self._library.graph.references([item.clause.source_id for item in chosen])
+        passages = to_passages(chosen, references, self._settings)
 
         confidence = max((passage.confidence for passage in passages), default=0.0)
         return retriever_service_pb2.RetrieveResponse(
@@ -76,7 +93,7 @@ class RetrieverAgent:
             confidence=confidence,
             searches=[_report(outcome) for outcome in outcomes],
             suggestions=_suggestions(plan) if confidence < self._settings.low_confidence else [],
-            timing=_timing(started, outcomes),
+            timing=_timing(started, outcomes, reads.ms),
             degradations=degradations,
             embedder_fingerprint=next((outcome.fingerprint for outcome in outcomes if outcome.fingerprint), ""),
         )
@@ -116,7 +133,7 @@ class RetrieverAgent:
         ]
         outcomes = await asyncio.gather(*searches)
         for place, (sub_question_id, query) in enumerate(queries):
-            candidates.add_query(outcomes[2 * place : 2 * place + 2], len(query_tokens(query)), sub_question_id)
+            candidates.add_query(outcomes[2 * place : 2 * place + 2], len(set(tokenize(query).grams)), sub_question_id)
         return outcomes
 
     async def _search_documents(
@@ -126,15 +143,12 @@ class RetrieverAgent:
         return await self._search_queries(candidates, queries, wanted) if wanted else []
 
     async def _rank(
-        self, candidates: Candidates, scoring: ScoringSettings, plan: plan_pb2.Plan, top_k: int
+        self, candidates: Candidates, scoring: ScoringSettings, plan: plan_pb2.Plan, top_k: int, reads: _Stopwatch
     ) -> list[Ranked]:
-        return await rank(
-            self._library.graph,
-            candidates.best(top_k + SPARE),
-            scoring,
-            on=as_of(plan.as_of_date),
-            any_version=not _wants_current(plan),
-        )
+        best = candidates.best(top_k + SPARE)
+        with reads:
+            reading = await read(self._library.graph, best)
+        return rank(reading, best, scoring, on=as_of(plan.as_of_date), any_version=not _wants_current(plan))
 
     def _order(self, ranked: list[Ranked], plan: plan_pb2.Plan) -> list[Ranked]:
         if len(named_documents(plan)) == 1:  # the question itself wants one document
@@ -212,11 +226,14 @@ def _suggestions(plan: plan_pb2.Plan) -> list[str]:
     return suggestions
 
 
-def _timing(started: float, outcomes: Sequence[Outcome]) -> common_pb2.Timing:
+def _timing(started: float, outcomes: Sequence[Outcome], reads_ms: float) -> common_pb2.Timing:
     total = (time.perf_counter() - started) * 1000
-    # Searches of one request overlap: what the caller waited for is the longest of each kind.
-    model = max((outcome.model_ms for outcome in outcomes), default=0.0)
-    index = max((outcome.index_ms for outcome in outcomes), default=0.0)
+    # Searches of one request overlap: the caller waited for the slowest of them, and for what followed it.
+    first = [outcome for outcome in outcomes if outcome.search != "graph"]
+    slowest = max(first, key=lambda outcome: outcome.wall_ms, default=Outcome(search=""))
+    followed = sum(outcome.index_ms for outcome in outcomes[-1:] if outcome.search == "graph")
+    model = slowest.model_ms
+    index = slowest.index_ms + followed + reads_ms
     return common_pb2.Timing(
         total_ms=total,
         model_ms=model,
@@ -230,5 +247,6 @@ def _timing(started: float, outcomes: Sequence[Outcome]) -> common_pb2.Timing:
                 index_ms=outcome.index_ms,
             )
             for outcome in outcomes
-        ],
+        ]
+        + [common_pb2.StageTiming(stage="read", wall_ms=reads_ms, index_ms=reads_ms)],
     )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from orchestrator.knowledge import messages
-from orchestrator.knowledge.clause import Clause, Document
+from orchestrator.knowledge.clause import Clause, Document, Reference
 from orchestrator.knowledge.ports import ClauseGraph
 from orchestrator.retriever.candidates import Candidate
 from orchestrator.retriever.scoring import score
@@ -14,7 +14,7 @@ from orchestrator.retriever.trust import INVALID, confidence_of, contradiction_o
 from orchestrator.settings import RetrieverSettings, ScoringSettings
 from trias.v1 import passage_pb2
 
-__all__ = ["Ranked", "all_expired", "rank", "to_passages"]
+__all__ = ["Ranked", "Reading", "all_expired", "rank", "read", "to_passages"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,33 +38,48 @@ class Ranked:
         return self.scores.final
 
 
-async def rank(
-    graph: ClauseGraph, candidates: Sequence[Candidate], scoring: ScoringSettings, *, on: str, any_version: bool
-) -> list[Ranked]:
-    """Read the candidates' clauses and documents, check validity and score; best first.
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the catalogue says of some candidates."""
 
-    Args:
-        graph: the catalogue.
-        candidates: those worth reading.
-        scoring: weights.
-        on: the date that validity is checked against, YYYY-MM-DD.
-        any_version: whether superseded versions are wanted as much as current ones.
-    """
+    clauses: Mapping[str, Clause]
+    ranks: Mapping[str, float]
+    documents: Mapping[str, Document]
+    newer: Mapping[str, Document]
+
+
+async def read(graph: ClauseGraph, candidates: Sequence[Candidate]) -> Reading:
+    """Read the candidates' clauses, their PageRank, their documents, and the documents that supersede those."""
     ids = [candidate.source_id for candidate in candidates]
     clauses = await graph.clauses(ids)
     ranks = await graph.ranks(ids)
     documents = await graph.documents({clause.document_id for clause in clauses.values()})
     newer = await graph.documents({later for document in documents.values() for later in document.superseded_by})
+    return Reading(clauses, ranks, documents, newer)
+
+
+def rank(
+    reading: Reading, candidates: Sequence[Candidate], scoring: ScoringSettings, *, on: str, any_version: bool
+) -> list[Ranked]:
+    """Check validity and score; best first.
+
+    Args:
+        reading: what the catalogue says of the candidates; those that it does not know were deleted since the search.
+        candidates: those worth ranking.
+        scoring: weights.
+        on: the date that validity is checked against, YYYY-MM-DD.
+        any_version: whether superseded versions are wanted as much as current ones.
+    """
     ranked = []
     for candidate in candidates:
-        clause = clauses.get(candidate.source_id)
-        document = documents.get(clause.document_id) if clause else None
-        if clause is None or document is None:  # deleted since the search
+        clause = reading.clauses.get(candidate.source_id)
+        document = reading.documents.get(clause.document_id) if clause else None
+        if clause is None or document is None:
             continue
-        validity = validity_of(document, on, _superseded_from(document, newer))
+        validity = validity_of(document, on, _superseded_from(document, reading.newer))
         features = replace(
             candidate.features,
-            rank=ranks.get(candidate.source_id, 0.0),
+            rank=reading.ranks.get(candidate.source_id, 0.0),
             position=clause.position,
             contradicted=0.0 if any_version else contradiction_of(validity),
         )
@@ -78,11 +93,10 @@ def all_expired(ranked: Sequence[Ranked], first: int) -> bool:
     return bool(head) and all(item.validity in INVALID for item in head)
 
 
-async def to_passages(
-    graph: ClauseGraph, ranked: Sequence[Ranked], settings: RetrieverSettings
+def to_passages(
+    ranked: Sequence[Ranked], references: Mapping[str, Sequence[Reference]], settings: RetrieverSettings
 ) -> list[passage_pb2.Passage]:
     """Passages of the contract, ranks from 1."""
-    references = await graph.references([item.clause.source_id for item in ranked])
     return [
         passage_pb2.Passage(
             source_id=item.clause.source_id,
@@ -103,7 +117,7 @@ async def to_passages(
     ]
 
 
-def _superseded_from(document: Document, newer: dict[str, Document]) -> str:
+def _superseded_from(document: Document, newer: Mapping[str, Document]) -> str:
     starts = [
         newer[later].effective_date or newer[later].publish_date for later in document.superseded_by if later in newer
     ]
