@@ -8,9 +8,9 @@ __all__ = ["embedding_text"]
 
 
 def embedding_text(document: Document, clause: Clause) -> str:
-    """A clause as the embedder reads it: title, headings above it, its label where the text doesn't start with it, text.
+    """A clause as the embedder reads it: the document's title, the headings above the clause, its label, its text.
 
-    The clause's own step of the path is left out where the text repeats it.
+    Label and heading of the clause itself are left out where the text starts with them.
     """
     steps = clause.path
     if steps and clause.text.lstrip().startswith(steps[-1].label or steps[-1].heading):
