@@ -7,6 +7,7 @@ trying again makes sense.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import grpc
 from google.protobuf.duration_pb2 import Duration
@@ -57,15 +58,15 @@ def status_of(error: TriasError) -> status_pb2.Status:
     return status
 
 
-def error_from(call: grpc.aio.AioRpcError, target: str) -> TriasError:
+def error_from(call: Any, target: str) -> TriasError:
     """The error that a remote agent raised, as if it had been raised here.
 
     Args:
-        call: how the call ended.
+        call: the ``grpc.RpcError`` that ended it, of either of grpc's APIs.
         target: the agent and its address, for the words of an error that the agent itself could not send.
     """
     try:
-        status = rpc_status.from_call(call)  # type: ignore[arg-type]
+        status = rpc_status.from_call(call)
     except ValueError:  # the status and its details disagree: what made them is not ours
         status = None
     if status is not None:
