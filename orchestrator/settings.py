@@ -168,10 +168,10 @@ class ReasonerSettings(_Section):
     max_claims: int = Field(40, ge=1)
     refuse_below: float = Field(0.3, ge=0, le=1, description="evidence thinner than this is no answer")
     newer_by_days: int = Field(365, ge=1, description="a document this much newer prevails")
-    conflict_similarity: float = Field(0.6, gt=0, le=1, description="sentences this alike, numbers apart, state one rule")
+    conflict_similarity: float = Field(0.6, gt=0, le=1, description="sentences this alike, numbers apart, are one rule")
     negation_similarity: float = Field(0.8, gt=0, le=1, description="the same, for a rule and its denial")
-    keep_relevance: float = Field(0.6, ge=0, le=1, description="of the best sentence's; less relevant ones are left out")
-    support_coverage: float = Field(0.9, gt=0, le=1, description="bigrams of an answer sentence that its source must hold")
+    keep_relevance: float = Field(0.6, ge=0, le=1, description="of the best sentence's; the rest is left out")
+    support_coverage: float = Field(0.9, gt=0, le=1, description="share of a sentence that its source must hold")
     max_list_chars: int = Field(800, ge=50, description="a list no longer than this is quoted whole")
 
 

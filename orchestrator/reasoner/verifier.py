@@ -1,0 +1,185 @@
+"""Checks every sentence of an answer against the clauses that it cites; only what passes enters the citation buffer.
+
+A sentence passes where each of its pieces (the writer's own frames apart) stands in a cited sentence, character by
+character or nearly so, where every number equals one of the source after normalisation, and where nothing that
+negates was dropped or added.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from orchestrator.domain.numerals import fold
+from orchestrator.domain.quantity import Quantity, equal
+from orchestrator.domain.quantity_text import parse_quantities
+from orchestrator.knowledge.clause import snippet_hash_for
+from orchestrator.reasoner import wording
+from orchestrator.reasoner.drafts import Draft, Support
+from orchestrator.reasoner.similarity import coverage, plain
+from trias.v1 import reasoning_pb2
+
+__all__ = ["Checked", "Verifier"]
+
+_NEGATIVE = "不未无非勿禁免没否"
+_NEGATIONS = re.compile(f"[{_NEGATIVE}]")
+_DIGITS = re.compile(r"\d+(?:\.\d+)?")
+_ENUMERATOR = re.compile(r"[（(][一二三四五六七八九十\d]+[)）]")
+_CUT = "\x1f"
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A draft after the check. ``reason`` says why it is withheld; empty where it passed."""
+
+    draft: Draft
+    reason: str
+    numbers: int
+    equal_numbers: int
+    citations: tuple[int, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether the sentence may be shown."""
+        return not self.reason
+
+
+@dataclass
+class Verifier:
+    """Verifies the drafts of one answer and fills its citation buffer.
+
+    Attributes:
+        support_coverage: the share of a piece's bigrams that its sources must hold.
+        buffer: what may be cited, in the order of first use.
+    """
+
+    support_coverage: float
+    buffer: list[reasoning_pb2.Citation] = field(default_factory=list)
+    _numbers: dict[tuple[str, int, int], int] = field(default_factory=dict)
+
+    def check(self, draft: Draft) -> Checked:
+        """Check one sentence; where it passes, its sources enter the buffer."""
+        if draft.is_notice:
+            return Checked(draft, "", 0, 0)
+        reason = next((why for support in draft.supports if (why := _misquoted(support))), "")
+        pieces = _pieces(draft)
+        reason = reason or self._unsupported(pieces, draft.supports)
+        numbers, equal_numbers, wrong = _compare_numbers(pieces, draft.supports)
+        if wrong and not reason:
+            reason = f"数值“{wrong}”与条文原文不一致"
+        citations = () if reason else tuple(dict.fromkeys(self._cite(support) for support in draft.supports))
+        return Checked(draft, reason, numbers, equal_numbers, citations)
+
+    def _unsupported(self, pieces: Sequence[str], supports: Sequence[Support]) -> str:
+        texts = [plain(text) for support in supports for text in _texts(support)]
+        for piece in pieces:
+            body = plain(piece)
+            if not body or any(_holds(text, body) for text in texts):
+                continue
+            whole = "".join(texts)
+            if coverage(body, whole) < self.support_coverage:
+                return f"“{piece}”在所引条文中没有依据"
+            nearest = max(texts, key=lambda text: coverage(body, text))
+            if len(_NEGATIONS.findall(body)) != len(_NEGATIONS.findall(nearest)):
+                return f"“{piece}”与所引条文的肯定、否定不一致"
+        return ""
+
+    def _cite(self, support: Support) -> int:
+        source, sentence = support.source, support.sentence
+        key = (source.passage.source_id, sentence.start, sentence.end)
+        if key not in self._numbers:
+            number = len(self.buffer) + 1
+            self._numbers[key] = number
+            place = source.clause.place
+            self.buffer.append(
+                reasoning_pb2.Citation(
+                    number=number,
+                    source_id=source.passage.source_id,
+                    snippet_hash=source.passage.snippet_hash or source.clause.snippet_hash,
+                    sentence=sentence.source,
+                    display=wording.display(source.document.title, source.label, place.page),
+                    place=place if source.clause.HasField("place") else None,
+                    document_id=source.document.document_id,
+                    document_title=source.document.title,
+                )
+            )
+        return self._numbers[key]
+
+
+def _texts(support: Support) -> Iterable[str]:
+    """What a piece may be found in: the sentence, as it stands and as a person reads it, and its lead-in."""
+    sentence = support.sentence
+    yield sentence.source
+    if sentence.text != sentence.source:
+        yield sentence.text
+    if sentence.lead:
+        yield sentence.lead
+
+
+def _misquoted(support: Support) -> str:
+    """Whether the cited sentence really is in the clause, and the clause is the one that was fingerprinted."""
+    sentence, source = support.sentence, support.source
+    if source.clause.text[sentence.start : sentence.end] != sentence.source:
+        return "引文与条文原文不符"
+    stated = source.passage.snippet_hash or source.clause.snippet_hash
+    if stated and stated != snippet_hash_for(source.clause.text):
+        return "条文内容与其指纹不符"
+    return ""
+
+
+def _pieces(draft: Draft) -> list[str]:
+    """What the sentence says of its sources, the writer's own words taken out."""
+    text = draft.text
+    for frame in sorted(set(draft.frames), key=len, reverse=True):
+        text = text.replace(frame, _CUT)
+    return [piece for piece in text.split(_CUT) if plain(piece)]
+
+
+def _holds(text: str, piece: str) -> bool:
+    """Whether a piece stands in a text, not torn out of a number or from under a negation."""
+    start = text.find(piece)
+    while start >= 0:
+        before, after = text[start - 1 : start], text[start + len(piece) : start + len(piece) + 1]
+        torn = (before.isdigit() and piece[0].isdigit()) or (after.isdigit() and piece[-1].isdigit())
+        if not torn and before not in set(_NEGATIVE):
+            return True
+        start = text.find(piece, start + 1)
+    return False
+
+
+def _compare_numbers(pieces: Sequence[str], supports: Sequence[Support]) -> tuple[int, int, str]:
+    """How many numbers the pieces have, how many equal one of the sources, and the first that does not."""
+    texts = [text for support in supports for text in _texts(support)]
+    stated = [quantity for text in texts for quantity in parse_quantities(text)]
+    digits = {digit for text in texts for digit in _DIGITS.findall(fold(text))}
+    checked = right = 0
+    wrong = ""
+    for piece in pieces:
+        quantities = parse_quantities(_ENUMERATOR.sub(lambda match: "、" * len(match[0]), piece))
+        covered: list[tuple[int, int]] = [(quantity.start, quantity.end) for quantity in quantities]
+        for quantity in quantities:
+            checked += 1
+            if any(_same(quantity, other) for other in stated):
+                right += 1
+            else:
+                wrong = wrong or quantity.text
+        for match in _DIGITS.finditer(fold(piece)):
+            if any(start <= match.start() < end for start, end in covered):
+                continue
+            checked += 1
+            if match[0] in digits:
+                right += 1
+            else:
+                wrong = wrong or match[0]
+    return checked, right, wrong
+
+
+def _same(quantity: Quantity, other: Quantity) -> bool:
+    return equal(quantity, other) or (
+        # A quote may end before the word that bounds the number; it may not change the number.
+        quantity.unit == other.unit
+        and quantity.value == other.value
+        and quantity.upper == other.upper
+        and quantity.text == other.text
+    )
