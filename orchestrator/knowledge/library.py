@@ -35,7 +35,7 @@ Result = TypeVar("Result")
 
 _FINGERPRINT = "embedder_fingerprint"
 # Applies under way at a time: enough for their commits to be shared, few enough to bound memory.
-_CONCURRENT_APPLIES = 16
+_CONCURRENT_APPLIES = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +257,7 @@ class Library:
 
     async def _apply(self, document: IndexedDocument) -> bool:
         document_id = document.document.document_id
-        revision = _revision(document)
+        revision = await asyncio.to_thread(_revision, document)
         async with self._alone_with(document_id), self._applies:
             if self._live.get(document_id) == revision:
                 return False

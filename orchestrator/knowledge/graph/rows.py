@@ -40,22 +40,42 @@ def document_from_json(text: str) -> Document:
 
 def clause_to_json(clause: Clause) -> str:
     """A clause as JSON; enums are their values."""
-    return _dump(asdict(clause))
+    # Field by field: `asdict` copies deeply and takes five times as long.
+    box, table = clause.place.box, clause.table
+    return _dump(
+        {
+            "source_id": clause.source_id,
+            "document_id": clause.document_id,
+            "text": clause.text,
+            "ordinal": clause.ordinal,
+            "label": clause.label,
+            "path": [[step.level, step.label, step.heading] for step in clause.path],
+            "clause_type": clause.clause_type.value,
+            "position": clause.position.value,
+            "place": [clause.place.page, clause.place.first_block, clause.place.last_block],
+            "box": [box.x0, box.y0, box.x1, box.y1] if box else None,
+            "table": [table.headers, table.rows, table.caption] if table else None,
+        }
+    )
 
 
 def clause_from_json(text: str) -> Clause:
     """The clause that `clause_to_json` wrote."""
     fields: dict[str, Any] = json.loads(text)
-    fields["path"] = tuple(PathElement(**step) for step in fields["path"])
-    fields["clause_type"] = ClauseType(fields["clause_type"])
-    fields["position"] = Position(fields["position"])
-    box = fields["place"].pop("box")
-    fields["place"] = Place(**fields["place"], box=Box(**box) if box else None)
-    table = fields["table"]
-    if table is not None:
-        rows = tuple(tuple(row) for row in table["rows"])
-        fields["table"] = Table(headers=tuple(table["headers"]), rows=rows, caption=table["caption"])
-    return Clause(**fields)
+    page, first_block, last_block = fields["place"]
+    box, table = fields["box"], fields["table"]
+    return Clause(
+        source_id=fields["source_id"],
+        document_id=fields["document_id"],
+        text=fields["text"],
+        ordinal=fields["ordinal"],
+        label=fields["label"],
+        path=tuple(PathElement(*step) for step in fields["path"]),
+        clause_type=ClauseType(fields["clause_type"]),
+        position=Position(fields["position"]),
+        place=Place(page, Box(*box) if box else None, first_block, last_block),
+        table=Table(tuple(table[0]), tuple(tuple(row) for row in table[1]), table[2]) if table else None,
+    )
 
 
 def _dump(fields: dict[str, Any]) -> str:
