@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ingest.parse.docx import read_docx
 from ingest.parse.layout import ParsedDocument
+from ingest.parse.pdf import read_pdf
 from ingest.parse.sniff import Format, sniff
 from orchestrator.errors import DocumentError
 
@@ -15,6 +16,7 @@ __all__ = ["parse_file"]
 
 _READERS: dict[Format, Callable[[Path, str], ParsedDocument]] = {
     Format.DOCX: read_docx,
+    Format.PDF: read_pdf,
 }
 
 
