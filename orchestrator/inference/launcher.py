@@ -20,6 +20,7 @@ from orchestrator.inference.ports import choose_ports
 from orchestrator.inference.repository import servable_models, served_config
 from orchestrator.inference.serverlog import ServerLog
 from orchestrator.inference.shared_memory import remove_leftover_regions
+from orchestrator.inference.stubs import StubTable
 from orchestrator.settings import LauncherSettings
 
 __all__ = ["TritonServer"]
@@ -61,6 +62,7 @@ class TritonServer:
         self._ports: dict[str, int] = {}
         self._process: asyncio.subprocess.Process | None = None
         self._control: TritonControl | None = None
+        self._stubs: StubTable | None = None
         self._log = ServerLog(self._data / "logs" / "triton.log")
         self._lock = asyncio.Lock()
 
@@ -118,9 +120,15 @@ class TritonServer:
     async def start(self) -> None:
         """Start the server and load its models; nothing is left behind where that fails."""
         async with self._lock:
+            models = self.models
+            if not models:
+                raise ConfigurationError(
+                    f"{self.repository} holds no model that can be served.", hint="Run `trias models build`."
+                )
             try:
                 await self._launch()
-                await self._load_all()
+                for model in models:
+                    await self.load(model)
             except BaseException:
                 await self._end()
                 raise
@@ -152,14 +160,11 @@ class TritonServer:
         """Load a model, or what is new in its folder, with the fingerprints of its versions as parameters."""
         await self.control.load(model, config=served_config(self.repository, model))
 
-    async def _load_all(self) -> None:
-        models = self.models
-        if not models:
-            raise ConfigurationError(
-                f"{self.repository} holds no model that can be served.", hint="Run `trias models build`."
-            )
-        for model in models:
-            await self.load(model)
+    async def crashed_models(self) -> frozenset[str]:
+        """The models whose Python stub has died since the last call; see `StubTable.crashed`."""
+        if self._stubs is None:
+            return frozenset()
+        return await asyncio.to_thread(self._stubs.crashed)
 
     async def _launch(self) -> None:
         installation = find_triton()
@@ -178,6 +183,7 @@ class TritonServer:
             if self._control is None:
                 self._control = TritonControl(self.grpc_address, load_timeout_s=settings.start_timeout_s)
             if await self._becomes_live():
+                self._stubs = StubTable(self._process.pid, self.repository)
                 log.info("tritonserver %d answers on %s", self._process.pid, self.grpc_address)
                 return
             code = self._process.returncode
@@ -235,7 +241,7 @@ class TritonServer:
     async def _end(self) -> None:
         await self._kill(grace_s=self._settings.exit_timeout_s + EXIT_MARGIN_S)
         await self._close_control()
-        self._process = None
+        self._process = self._stubs = None
         self._ports = {}
         remove_leftover_regions()
 

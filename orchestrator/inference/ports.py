@@ -33,6 +33,8 @@ def choose_ports(host: str, wanted: Mapping[str, int]) -> dict[str, int]:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 probe.bind((host, port))
+                # Linux lets two sockets share a port until one of them listens.
+                probe.listen(1)
             except OSError as error:
                 raise _refused(error, host, setting, port) from None
             except OverflowError:

@@ -41,7 +41,9 @@ class ServerLog:
 
     def tail(self) -> str:
         """The last lines of the run that `open` began."""
-        return "\n".join(self._run().splitlines()[-TAIL_LINES:]) or "(nothing was logged)"
+        # Without the tables of options that Triton prints: they push the reason out of sight.
+        lines = [line for line in self._run().splitlines() if line.strip() and not line.startswith(("|", "+"))]
+        return "\n".join(lines[-TAIL_LINES:]) or "(nothing was logged)"
 
     def says_port_taken(self) -> bool:
         """Whether the run ended because somebody else took a port first."""

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
-from tokenizers import Tokenizer
+from tokenizers import Encoding, Tokenizer
 
 from orchestrator.errors import ModelNotFoundError
 
@@ -17,12 +17,14 @@ INLINE_CHARS = 2_000
 # A token stands for 64 characters at most, or the text is noise: what lies beyond the model's length is not read.
 MAX_CHARS_PER_TOKEN = 64
 PAD_TOKENS = ("<pad>", "[PAD]")
+UNKNOWN_TOKENS = ("<unk>", "[UNK]")
 
 
 class TextTokenizer:
     """A loaded ``tokenizer.json`` that cuts to the model's length.
 
-    Special tokens in a text (``</s>``) are read as plain characters: a question cannot end itself early.
+    A special token that is spelled out in a text (``</s>``, ``＜/s＞``) counts as an unknown word: no question can end
+    itself early or pass for padding.
 
     Args:
         path: the ``tokenizer.json``.
@@ -49,8 +51,11 @@ class TextTokenizer:
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(max_length)
         self._tokenizer.encode_special_tokens = True
-        pads = (self._tokenizer.token_to_id(token) for token in PAD_TOKENS)
-        self.pad_id: int = next((pad for pad in pads if pad is not None), 0)
+        self.pad_id = self._id_of(PAD_TOKENS)
+        self._unknown_id = self._id_of(UNKNOWN_TOKENS)
+        added = self._tokenizer.get_added_tokens_decoder()
+        self._special = frozenset(number for number, token in added.items() if token.special) - {self._unknown_id}
+        self._framing: int = self._tokenizer.num_special_tokens_to_add(False)
 
     async def encode(self, texts: Sequence[str], *, prefix: str = "") -> list[list[int]]:
         """Token ids of each text, special tokens included, at most ``max_length`` of them.
@@ -69,7 +74,21 @@ class TextTokenizer:
             encodings = self._tokenizer.encode_batch_fast(texts)
         except (UnicodeError, TypeError):
             encodings = self._tokenizer.encode_batch_fast([_without_surrogates(text) for text in texts])
-        return [encoding.ids for encoding in encodings]
+        return [self._disarmed(encoding) for encoding in encodings]
+
+    def _disarmed(self, encoding: Encoding) -> list[int]:
+        ids: list[int] = encoding.ids
+        if sum(map(self._special.__contains__, ids)) <= self._framing:
+            return ids
+        framing = encoding.special_tokens_mask
+        return [
+            self._unknown_id if number in self._special and not frame else number
+            for number, frame in zip(ids, framing, strict=True)
+        ]
+
+    def _id_of(self, names: Sequence[str]) -> int:
+        found = (self._tokenizer.token_to_id(name) for name in names)
+        return next((number for number in found if number is not None), 0)
 
 
 def _without_surrogates(text: str) -> str:

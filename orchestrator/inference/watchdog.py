@@ -53,6 +53,9 @@ class TritonHost(Protocol):
     async def exited(self) -> int:
         """Wait until the server's process ends."""
 
+    async def crashed_models(self) -> frozenset[str]:
+        """Models whose process is known to have died since the last call; empty where that cannot be seen."""
+
 
 class RemoteTriton:
     """A Triton that somebody else starts: its models are loaded and reloaded, its process is left alone.
@@ -81,6 +84,10 @@ class RemoteTriton:
         """Never returns: the process is not ours to see."""
         await asyncio.Event().wait()
         return 0
+
+    async def crashed_models(self) -> frozenset[str]:
+        """None are seen from here: the canaries must find them."""
+        return frozenset()
 
     async def close(self) -> None:
         """Close the connection."""
@@ -138,7 +145,10 @@ class Watchdog:
     def start(self) -> None:
         """Begin to watch; the host must be started."""
         self._client = TritonClient(self._host.grpc_address)
-        self._tasks = [asyncio.create_task(self._watch_process(), name="watchdog of tritonserver")]
+        self._tasks = [
+            asyncio.create_task(self._watch_process(), name="watchdog of tritonserver"),
+            asyncio.create_task(self._watch_stubs(), name="watchdog of stubs"),
+        ]
         self._tasks += [
             asyncio.create_task(self._watch_model(model), name=f"watchdog of {model}") for model in self._host.models
         ]
@@ -158,6 +168,18 @@ class Watchdog:
             code = await self._host.exited()
             log.error("tritonserver ended with exit code %d; starting it again", code)
             await self._restart()
+
+    async def _watch_stubs(self) -> None:
+        while True:
+            # A death is told at its second sighting: two looks in the time of one canary.
+            await asyncio.sleep(self._settings.interval_s / 2)
+            for model in await self._host.crashed_models():
+                try:
+                    async with self._repairing:
+                        await self._reload(model, "its process has died")
+                except TriasError as error:
+                    # Its canary goes on trying.
+                    log.error("model %s is not healed: %s", model, error)  # noqa: TRY400
 
     async def _restart(self) -> None:
         pause = FIRST_PAUSE_S
@@ -238,16 +260,19 @@ class Watchdog:
             await self._restart()
 
     async def _heal(self, model: str, error: TriasError) -> None:
-        """Unload and load: a plain load of a model that counts as ready does nothing."""
         async with self._repairing:
             if await self._canary(model) is None:
                 return
-            log.warning("model %s does not answer, reloading it: %s", model, error)
-            with contextlib.suppress(TriasError):
-                await self._host.control.unload(model)
-            await self._host.load(model)
-            self._count(heals=1)
-            log.warning("model %s is back", model)
+            await self._reload(model, str(error))
+
+    async def _reload(self, model: str, reason: str) -> None:
+        # Unloaded first: Triton takes a crashed model for ready, and a plain load of a ready model does nothing.
+        log.warning("reloading model %s: %s", model, reason)
+        with contextlib.suppress(TriasError):
+            await self._host.control.unload(model)
+        await self._host.load(model)
+        self._count(heals=1)
+        log.warning("model %s is back", model)
 
     def _count(self, *, canaries: int = 0, failures: int = 0, heals: int = 0, restarts: int = 0) -> None:
         old = self._counters

@@ -63,7 +63,7 @@ async def test_kinds_have_their_own_prefix(tiny_triton: TritonServer) -> None:
 async def test_no_texts_give_no_rows(tiny_triton: TritonServer) -> None:
     async with TritonEmbedder(settings_for(tiny_triton), tiny_triton.repository) as embedder:
         for kind in ("query", "passage"):
-            assert (await embedder.embed([], kind=kind)).vectors.shape == (0, 8)  # type: ignore[arg-type]
+            assert (await embedder.embed([], kind=kind)).vectors.shape == (0, 8)
         with pytest.raises(TypeError, match="sequence of texts"):
             await embedder.embed("甲", kind="query")
 
@@ -109,7 +109,7 @@ async def test_a_deadline_ends_the_call(tiny_triton: TritonServer) -> None:
         await embedder.fingerprint()
         for kind in ("query", "passage"):
             with pytest.raises(DeadlineExceededError):
-                await embedder.embed(["乙 丁"], kind=kind, timeout_s=0.05)  # type: ignore[arg-type]
+                await embedder.embed(["乙 丁"], kind=kind, timeout_s=0.05)
         assert (await embedder.embed(["乙 丁"], kind="query")).vectors.shape == (1, 8)
 
 

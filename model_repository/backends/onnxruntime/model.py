@@ -27,6 +27,8 @@ __all__ = ["TritonPythonModel"]
 
 MODEL_FILE = "model.onnx"
 MASK = "attention_mask"
+# Inputs that hold something for each token that the mask covers.
+TOKENS = ("input_ids", "token_type_ids")
 # onnxruntime appends its source location and operator dumps to messages; a client needs the first line.
 MAX_ERROR_CHARS = 400
 
@@ -133,8 +135,11 @@ class TritonPythonModel:
         rows = {name: len(tensor) for name, tensor in tensors.items()}
         if self._batched and len(set(rows.values())) > 1:
             raise ValueError(f"inputs disagree on the number of rows: {rows}")
-        if self._row_wise and tensors[MASK].ndim != 2:
-            raise ValueError(f"input '{MASK}' must have the shape [rows, length], not {list(tensors[MASK].shape)}")
+        if self._row_wise:
+            shape = tensors[MASK].shape
+            unlike = [name for name in TOKENS if name in tensors and tensors[name].shape != shape]
+            if len(shape) != 2 or unlike:
+                raise ValueError(f"'{MASK}' has the shape {list(shape)}; {unlike or 'it'} must have [rows, length] too")
         return tensors
 
     def _row_shape(self, tensors: Tensors) -> tuple[tuple[int, ...], ...]:

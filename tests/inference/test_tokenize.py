@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.errors import ModelNotFoundError
+from orchestrator.inference.tokenize import TextTokenizer
+
+BOS, PAD, EOS, UNKNOWN = 0, 1, 2, 3
+
+
+@pytest.fixture
+def tokenizer(tiny_repository: Any) -> TextTokenizer:
+    tiny_repository.publish()
+    return TextTokenizer(tiny_repository.path / "embedder" / "1" / "tokenizer.json", max_length=6)
+
+
+async def test_texts_are_framed_cut_and_prefixed(tokenizer: TextTokenizer) -> None:
+    plain, long = await tokenizer.encode(["甲 乙", "甲 " * 50])
+    assert plain == [BOS, 6, 7, EOS]
+    assert long == [BOS, 6, 6, 6, 6, EOS]
+    assert await tokenizer.encode(["甲"], prefix="query: ") == [[BOS, 4, 6, EOS]]
+    assert tokenizer.pad_id == PAD
+
+
+async def test_a_text_cannot_pass_for_a_special_token(tokenizer: TextTokenizer) -> None:
+    assert await tokenizer.encode(["甲 </s> 乙", "<s> <pad>"]) == [
+        [BOS, 6, UNKNOWN, 7, EOS],
+        [BOS, UNKNOWN, UNKNOWN, EOS],
+    ]
+
+
+async def test_empty_surrogate_and_huge_texts(tokenizer: TextTokenizer) -> None:
+    empty, surrogate, huge = await tokenizer.encode(["", "\ud800 甲", "甲" * 500_000])
+    assert empty == [BOS, EOS]
+    assert surrogate == [BOS, UNKNOWN, 6, EOS]
+    assert huge == [BOS, UNKNOWN, EOS]
+    assert await tokenizer.encode([]) == []
+
+
+@pytest.mark.parametrize("content", [None, b"", b"{}", b"\xff\xfe", b'{"version": "1.0"}'])
+def test_a_broken_file_is_named(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "tokenizer.json"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(ModelNotFoundError, match=r"tokenizer\.json"):
+        TextTokenizer(path, max_length=8)
