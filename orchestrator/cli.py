@@ -10,7 +10,7 @@ import typer
 import yaml
 from rich.console import Console
 
-from orchestrator.commands import configuration, doctor, triton
+from orchestrator.commands import configuration, doctor, models, triton
 from orchestrator.errors import ConfigurationError, TriasError
 from orchestrator.settings import load_settings
 
@@ -26,6 +26,7 @@ app = typer.Typer(
 app.command("config")(configuration.config)
 app.command("doctor")(doctor.doctor)
 app.add_typer(triton.app, name="triton")
+app.add_typer(models.app, name="models")
 
 
 @app.callback()
