@@ -75,7 +75,7 @@ def quote_passages(
     )
     for number, passage in enumerate(valid[:QUOTED_PASSAGES], start=1):
         _quote(answer, number, passage)
-    answer.text = "\n".join(f"{sentence.text}#{sentence.citation_numbers[0]}" for sentence in answer.sentences)
+    answer.text = "\n".join(f"{sentence.text}[#{sentence.citation_numbers[0]}]" for sentence in answer.sentences)
     quoted = len(answer.sentences)
     answer.verification.CopyFrom(
         reasoning_pb2.VerificationSummary(
@@ -124,8 +124,9 @@ def _opening(text: str) -> str:
     return text[: ends[-1] if ends else QUOTED_CHARS].strip()
 
 
-def _superseded(passages: Iterable[passage_pb2.Passage]) -> list[str]:
-    lines = (wording.superseded(passage.document.title, passage.superseded_by) for passage in passages)
+def _superseded(passages: Sequence[passage_pb2.Passage]) -> list[str]:
+    titles = {passage.document.document_id: passage.document.title for passage in passages}
+    lines = (wording.superseded(item.document.title, titles.get(item.superseded_by, "")) for item in passages)
     return list(dict.fromkeys(lines))
 
 

@@ -43,9 +43,11 @@ def test_repealed_sources_are_left_out() -> None:
 
 
 def test_nothing_but_repealed_sources_stops_and_names_the_newer_document() -> None:
-    answer = quoted(passage("甲：已废止的条文。", passage_pb2.VALIDITY_REPEALED, superseded_by="新办法"))
+    newer = passage("乙：新的条文，也已到期。", passage_pb2.VALIDITY_EXPIRED)
+    newer.document.document_id, newer.document.title = "d2", "新办法"
+    answer = quoted(passage("甲：已废止的条文。", passage_pb2.VALIDITY_REPEALED, superseded_by="d2"), newer)
     assert answer.status == reasoning_pb2.ANSWER_STATUS_STOPPED
-    assert "新办法" in answer.notice
+    assert "《旧办法》已失效，现行文件为《新办法》" in answer.notice
     assert not answer.citations
 
 
