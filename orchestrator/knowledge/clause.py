@@ -125,12 +125,19 @@ class PathElement:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Page coordinates in PDF points, origin top left."""
+    """Page coordinates in PDF points, origin top left.
+
+    Rounded to hundredths: a box that went through a message (float32) equals the one that did not.
+    """
 
     x0: float
     y0: float
     x1: float
     y1: float
+
+    def __post_init__(self) -> None:
+        for name in ("x0", "y0", "x1", "y1"):
+            object.__setattr__(self, name, round(float(getattr(self, name)), 2))
 
 
 @dataclass(frozen=True, slots=True)
