@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from concurrent.futures import Executor, ThreadPoolExecutor
+from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 import grpc
 
-from orchestrator.domain.pack import DomainPack, load_packs
+from orchestrator.domain.pack import load_packs
 from orchestrator.errors import ConfigurationError
 from orchestrator.flow import Flow, Reasoner, Retriever, Router
 from orchestrator.inference.embedder import TritonEmbedder
-from orchestrator.knowledge.clause import Document
 from orchestrator.knowledge.library import Library, open_library
 from orchestrator.reasoner.agent import ReasonerAgent
 from orchestrator.retriever.agent import RetrieverAgent
@@ -25,11 +23,10 @@ from orchestrator.server.database import Database
 from orchestrator.server.keyword_fallback import KeywordFallback
 from orchestrator.server.labelling import LabellingQueue
 from orchestrator.server.remote import RemoteReasoner, RemoteRetriever, RemoteRouter, channel_to
+from orchestrator.server.remote_titles import RemoteTitles
 from orchestrator.settings import Settings
 
 __all__ = ["Service", "build_service"]
-
-logger = logging.getLogger(__name__)
 
 DATABASE_FILE = "answers.sqlite3"
 
@@ -83,12 +80,24 @@ async def build_service(settings: Settings) -> AsyncIterator[Service]:
             library = await open_library(settings)
             stack.push_async_callback(library.close)
 
-        local_router = None if remote.router else _router(settings, packs, embedder, library, labelling)
+        connect = _Connections(settings, stack)
+        local_router: RouterAgent | None = None
+        if not remote.router:
+            if library is not None:
+                find_titles = library.graph.find_titles
+            else:
+                titles = RemoteTitles(connect.to(remote.retriever), remote.retriever)
+                stack.push_async_callback(titles.close)
+                find_titles = titles.find_titles
+            local_router = RouterAgent(
+                settings.router, packs, settings.domain.default, embedder, find_titles, labelling
+            )
         local_retriever = (
             RetrieverAgent(settings.retriever, settings.scoring, library, embedder) if library is not None else None
         )
-        local_reasoner = None if remote.reasoner else _reasoner(settings, packs, executor)
-        connect = _Connections(settings, stack)
+        local_reasoner = (
+            None if remote.reasoner else ReasonerAgent(settings.reasoner, packs, settings.domain.default, executor)
+        )
         flow = Flow(
             router=local_router or RemoteRouter(connect.to(remote.router), remote.router),
             retriever=local_retriever or RemoteRetriever(connect.to(remote.retriever), remote.retriever),
@@ -115,27 +124,6 @@ async def build_service(settings: Settings) -> AsyncIterator[Service]:
             library=library,
             warm_up=warm_up,
         )
-
-
-def _router(
-    settings: Settings,
-    packs: Mapping[str, DomainPack],
-    embedder: TritonEmbedder,
-    library: Library | None,
-    labelling: LabellingQueue,
-) -> RouterAgent:
-    if library is None:
-        logger.warning("The router has no library here: documents that a question names are not resolved to ids.")
-    find_titles = library.graph.find_titles if library is not None else _no_titles
-    return RouterAgent(settings.router, packs, settings.domain.default, embedder, find_titles, labelling)
-
-
-def _reasoner(settings: Settings, packs: Mapping[str, DomainPack], executor: Executor) -> ReasonerAgent:
-    return ReasonerAgent(settings.reasoner, packs, settings.domain.default, executor)
-
-
-async def _no_titles(text: str, limit: int = 5) -> list[Document]:  # noqa: ARG001 (the signature is the graph's)
-    return []
 
 
 class _Connections:

@@ -7,8 +7,6 @@ import base64
 import binascii
 from typing import Any
 
-import numpy as np
-
 from orchestrator.errors import InvalidFieldError, NotFoundError
 from orchestrator.knowledge import messages
 from orchestrator.knowledge.clause import IndexedDocument
@@ -125,13 +123,7 @@ class KnowledgeServicer(knowledge_service_pb2_grpc.KnowledgeServiceServicer):
 
 def _indexed(request: knowledge_service_pb2.ApplyDocumentRequest) -> IndexedDocument:
     check_apply(request)
-    return IndexedDocument(
-        document=messages.document_from_message(request.document),
-        clauses=tuple(messages.clause_from_message(clause) for clause in request.clauses),
-        references=tuple(messages.reference_from_message(reference) for reference in request.references),
-        vectors=np.frombuffer(request.vectors, dtype="<f4").reshape(len(request.clauses), request.dimension),
-        embedder_fingerprint=request.embedder_fingerprint,
-    )
+    return messages.indexed_from_request(request)
 
 
 def _token(document_id: str) -> str:
