@@ -115,6 +115,7 @@ def _texts(support: Support) -> Iterable[str]:
         yield sentence.text
     if sentence.lead:
         yield sentence.lead
+        yield sentence.lead + sentence.source
 
 
 def _misquoted(support: Support) -> str:

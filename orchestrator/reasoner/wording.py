@@ -6,6 +6,7 @@ from trias.v1 import reasoning_pb2
 
 __all__ = [
     "NO",
+    "NOTHING_VERIFIED",
     "PREVAILS",
     "UNDECIDED",
     "YES",
@@ -21,6 +22,8 @@ __all__ = [
 ]
 
 YES, NO = "是。", "否。"
+# Nothing that was written survived the check.
+NOTHING_VERIFIED = "拟作的答复未通过与条文原文的核对，已全部保留待人工复核。"
 UNDECIDED = "两者不一致，现有规则无法裁定孰先，一并列出。"
 
 # How a ruling ends the sentence that explains it: “…，以较新的《…》为准。”

@@ -1,0 +1,89 @@
+"""The reasoner's own objects as messages of the contract."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from orchestrator.domain.quantity import Quantity
+from orchestrator.reasoner.claims import Claim
+from orchestrator.reasoner.conflicts import Conflict
+from orchestrator.reasoner.rulings import Ruling
+from orchestrator.reasoner.scope import Scope
+from trias.v1 import reasoning_pb2
+
+__all__ = ["claim_message", "conflict_message", "quantity_message", "ruling_message"]
+
+EXTRACTIVE = "extractive"
+
+
+def quantity_message(quantity: Quantity, shift: int = 0) -> reasoning_pb2.Quantity:
+    """A quantity; ``shift`` is added to its offsets."""
+    return reasoning_pb2.Quantity(
+        text=quantity.text,
+        value=quantity.value_text,
+        unit=quantity.unit,
+        bound=f"BOUND_{quantity.bound.name}",
+        kind=f"QUANTITY_KIND_{quantity.kind.name}",
+        start=quantity.start + shift,
+        end=quantity.end + shift,
+        upper_value=quantity.upper_text,
+    )
+
+
+def claim_message(claim: Claim) -> reasoning_pb2.Claim:
+    """A claim with the sentence that it was distilled from."""
+    sentence = claim.reading.sentence
+    # A table row is read under its headers: its quantities' places are those of the row as it is read.
+    return reasoning_pb2.Claim(
+        claim_id=claim.claim_id,
+        text=claim.text,
+        source_id=claim.source_id,
+        sentence=sentence.source,
+        start=sentence.start,
+        end=sentence.end,
+        matter=claim.matter,
+        scopes=_scopes(claim.scope),
+        quantities=[quantity_message(quantity) for quantity in _quantities(claim)],
+        negated=claim.negated,
+        relevance=claim.relevance,
+        decided_by=EXTRACTIVE,
+    )
+
+
+def conflict_message(conflict: Conflict) -> reasoning_pb2.Conflict:
+    """A conflict, explained in a sentence."""
+    first, second = conflict.first, conflict.second
+    names = [f"《{claim.reading.source.document.title}》{claim.reading.source.label}" for claim in (first, second)]
+    about = f"关于{conflict.matter}，" if conflict.matter else ""
+    return reasoning_pb2.Conflict(
+        conflict_id=conflict.conflict_id,
+        claim_ids=[first.claim_id, second.claim_id],
+        matter=conflict.matter,
+        scopes=_scopes(conflict.scope),
+        explanation=f"{about}{names[0]}为“{first.text}”，{names[1]}为“{second.text}”，适用范围相同，不能同时成立。",
+    )
+
+
+def ruling_message(ruling: Ruling) -> reasoning_pb2.Ruling:
+    """A ruling with what it beat."""
+    return reasoning_pb2.Ruling(
+        ruling_id=ruling.ruling_id,
+        claim_id=ruling.claim.claim_id,
+        reason=ruling.reason,
+        explanation=ruling.explanation,
+        beaten_claim_ids=[claim.claim_id for claim in ruling.beaten],
+        conflict_id=ruling.conflict_id,
+        override_id=ruling.override_id,
+        score=ruling.score,
+    )
+
+
+def _quantities(claim: Claim) -> Iterable[Quantity]:
+    """The quantity that a claim states, then those that it holds under."""
+    return [*([claim.quantity] if claim.quantity is not None else []), *claim.conditions]
+
+
+def _scopes(scope: Scope) -> list[reasoning_pb2.Scope]:
+    return [
+        reasoning_pb2.Scope(dimension=dimension, values=sorted(values)) for dimension, values in sorted(scope.items())
+    ]

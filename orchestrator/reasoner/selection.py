@@ -1,0 +1,143 @@
+"""Which sentences answer a question: the best first, none twice, none that was beaten or no longer holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from orchestrator.reasoner.claims import Claim
+from orchestrator.reasoner.evidence import Evidence
+from orchestrator.reasoner.precedence import is_gone
+from orchestrator.reasoner.question import QuestionPart
+from orchestrator.reasoner.scope import ScopeReader
+from orchestrator.reasoner.sentences import Sentence
+from orchestrator.reasoner.similarity import dice, grams_of
+from orchestrator.settings import ReasonerSettings
+from trias.v1 import passage_pb2, plan_pb2
+
+__all__ = ["Choice", "Selector", "sentence_key", "usable", "whole_list"]
+
+# Two sentences this alike say the same; the second adds nothing unless it has another number.
+SAME_SENTENCE = 0.8
+_LIST_QUESTIONS = frozenset({plan_pb2.QUESTION_TYPE_ENUMERATION, plan_pb2.QUESTION_TYPE_PROCEDURE})
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A sentence, or a whole list, chosen for an answer."""
+
+    evidence: Evidence
+    sentence: Sentence
+
+    @property
+    def text(self) -> str:
+        """For the answer: an item comes with its lead-in."""
+        sentence = self.sentence
+        return sentence.lead + sentence.text if sentence.kind == "item" and sentence.lead else sentence.text
+
+
+def sentence_key(evidence: Evidence) -> tuple[int, int]:
+    """A sentence among all of a request: its passage and where it starts."""
+    return evidence.source.index, evidence.sentence.start
+
+
+def usable(evidence: Evidence, *, any_version: bool) -> bool:
+    """Whether an answer may rest on it: its document holds on the day asked about, or any version was asked for."""
+    validity = evidence.source.passage.validity
+    return any_version or not (is_gone(evidence.source.passage) or validity == passage_pb2.VALIDITY_NOT_YET_EFFECTIVE)
+
+
+class Selector:
+    """Chooses the sentences of one answer.
+
+    Args:
+        claims: of the whole request.
+        standing: ids of the claims that were not beaten.
+        scopes: compares a claim's scope with the question's.
+        settings: how many, and how far below the best.
+    """
+
+    def __init__(
+        self, claims: Sequence[Claim], standing: frozenset[str], scopes: ScopeReader, settings: ReasonerSettings
+    ) -> None:
+        self._scopes = scopes
+        self._settings = settings
+        self._standing = standing
+        self._claims: dict[tuple[int, int], list[Claim]] = {}
+        for claim in claims:
+            key = (claim.reading.source.index, claim.reading.sentence.start)
+            self._claims.setdefault(key, []).append(claim)
+
+    def choose(self, part: QuestionPart, evidence: Sequence[Evidence], limit: int) -> list[Choice]:
+        """The sentences for one part, best first; a procedure's in the order of their document."""
+        pool = [item for item in evidence if self._stands(part, item)]
+        pool = [item for item in pool if item.in_scope] or pool
+        chosen: list[Choice] = []
+        lists: set[tuple[int, int]] = set()
+        for item in pool:
+            if len(chosen) >= limit or item.relevance < self._settings.keep_relevance * pool[0].relevance:
+                break
+            choice, list_key = self._with_list(part, item)
+            if list_key in lists or any(_repeats(choice, other) for other in chosen):
+                continue
+            if chosen and not self._adds(part, item):
+                continue
+            if list_key is not None:
+                lists.add(list_key)
+            chosen.append(choice)
+        if part.question_type == plan_pb2.QUESTION_TYPE_PROCEDURE and chosen:
+            first = chosen[0].evidence.source.document.document_id
+            chosen.sort(key=lambda choice: _document_order(choice, first))
+        return chosen
+
+    def claims_for(self, part: QuestionPart, item: Evidence) -> list[Claim]:
+        """The claims of a sentence that answer the question: of the kind and within the scope asked for."""
+        claims = self._claims.get(sentence_key(item), [])
+        fitting = [claim for claim in claims if self._scopes.compatible(claim.scope, part.scope)] or claims
+        asked = [claim for claim in fitting if claim.quantity is not None and claim.quantity.kind in part.kinds]
+        return asked or fitting
+
+    def _stands(self, part: QuestionPart, item: Evidence) -> bool:
+        claims = self.claims_for(part, item)
+        return not claims or any(claim.claim_id in self._standing for claim in claims)
+
+    def _adds(self, part: QuestionPart, item: Evidence) -> bool:
+        """Further sentences of an answer to a question for a number must have one."""
+        return not part.kinds or any(quantity.kind in part.kinds for quantity in item.reading.quantities)
+
+    def _with_list(self, part: QuestionPart, item: Evidence) -> tuple[Choice, tuple[int, int] | None]:
+        """A lead-in is nothing without its list; an item stands for its list where all members are asked for."""
+        sentence = item.sentence
+        if sentence.list_id < 0:
+            return Choice(item, sentence), None
+        key = (item.source.index, sentence.list_id)
+        if sentence.kind == "lead" or part.question_type in _LIST_QUESTIONS:
+            whole = whole_list(item, self._settings.max_list_chars)
+            if whole is not None:
+                return Choice(item, whole), key
+        return Choice(item, sentence), None
+
+
+def whole_list(item: Evidence, limit: int) -> Sentence | None:
+    """The list that a sentence belongs to, from its lead-in to its last item; None where it is too long."""
+    members = [other for other in item.source.sentences if other.list_id == item.sentence.list_id]
+    if not any(member.kind == "item" for member in members):
+        return None
+    start, end = members[0].start, members[-1].end
+    if end - start > limit:
+        return None
+    text = item.source.clause.text[start:end]
+    return Sentence(text, text, start, end, kind="list", list_id=item.sentence.list_id)
+
+
+def _repeats(choice: Choice, other: Choice) -> bool:
+    if dice(grams_of(choice.sentence.source), grams_of(other.sentence.source)) < SAME_SENTENCE:
+        return False
+    known = {(quantity.value, quantity.unit) for quantity in other.evidence.reading.quantities}
+    return all((quantity.value, quantity.unit) in known for quantity in choice.evidence.reading.quantities)
+
+
+def _document_order(choice: Choice, first_document: str) -> tuple[bool, str, int, int]:
+    source = choice.evidence.source
+    document = source.document.document_id
+    return document != first_document, document, source.clause.ordinal, choice.sentence.start
