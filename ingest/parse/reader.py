@@ -7,9 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ingest.parse.docx import read_docx
+from ingest.parse.html import read_html
 from ingest.parse.layout import ParsedDocument
+from ingest.parse.markdown import read_markdown
 from ingest.parse.pdf import read_pdf
 from ingest.parse.sniff import Format, sniff
+from ingest.parse.text import read_text
 from orchestrator.errors import DocumentError
 
 __all__ = ["parse_file"]
@@ -17,6 +20,9 @@ __all__ = ["parse_file"]
 _READERS: dict[Format, Callable[[Path, str], ParsedDocument]] = {
     Format.DOCX: read_docx,
     Format.PDF: read_pdf,
+    Format.HTML: read_html,
+    Format.MARKDOWN: read_markdown,
+    Format.TEXT: read_text,
 }
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+from ingest.parse.encoding import utf16_without_mark
 from orchestrator.errors import DocumentError
 
 __all__ = ["Format", "Sniffed", "sniff"]
@@ -167,7 +168,7 @@ _COMPOUND_SEARCH_BYTES = 4 * 2**20
 
 
 def _sniff_text(source: str, head: bytes, claimed: Format | None, suffix: str) -> Format:
-    wide = head.startswith((b"\xff\xfe", b"\xfe\xff")) or _looks_like_utf16(head)
+    wide = head.startswith((b"\xff\xfe", b"\xfe\xff")) or bool(utf16_without_mark(head))
     if b"\x00" in head and not wide:
         if claimed is None:
             raise _unknown(
@@ -187,12 +188,6 @@ def _sniff_text(source: str, head: bytes, claimed: Format | None, suffix: str) -
 
 
 _HTML = re.compile(rb"(?i)<!doctype\s+html|<html[\s>]|<head[\s>]|<body[\s>]")
-
-
-def _looks_like_utf16(head: bytes) -> bool:
-    """Whether every second byte of Latin or of spaces and line ends is zero: UTF-16 without its mark."""
-    even, odd = head[0::2].count(0), head[1::2].count(0)
-    return max(even, odd) > len(head) // 20 and min(even, odd) == 0
 
 
 def _unknown(source: str, what: str, hint: str, claimed: Format | None = None) -> DocumentError:

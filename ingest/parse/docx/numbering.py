@@ -10,9 +10,9 @@ import re
 from dataclasses import dataclass
 
 from ingest.parse.docx.names import MC, Element, W, integer, is_on, w, w_child_value
-from ingest.parse.docx.number_formats import format_number
 from ingest.parse.docx.styles import ListReference, StyleSheet
 from ingest.parse.docx.symbols import unicode_bullet
+from ingest.parse.number_formats import format_number
 
 __all__ = ["Label", "Numbering"]
 

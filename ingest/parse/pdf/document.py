@@ -31,8 +31,8 @@ def open_pdf(path: Path, source: str) -> Any:
     """
     try:
         document = mupdf.open(path, filetype="pdf")
-    except (RuntimeError, ValueError) as error:
-        raise _damaged(source, str(error)) from None
+    except (RuntimeError, ValueError):
+        raise _damaged(source, "it cannot be opened") from None
     if document.needs_pass:
         document.close()
         raise DocumentError(

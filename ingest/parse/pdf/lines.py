@@ -8,10 +8,11 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ingest.parse.joining import is_wide
 from ingest.parse.pdf.mupdf import CHARACTER_FLAGS, mupdf
 from orchestrator.knowledge.clause import Box
 
-__all__ = ["Line", "PageText", "join_texts", "merge_rows", "read_page_text"]
+__all__ = ["Line", "PageText", "merge_rows", "read_page_text"]
 
 _BOLD = 16  # span flag
 # Pieces in one row, drawn twice a fraction of a point apart, imitate bold type.
@@ -174,7 +175,7 @@ def _merge(row: list[Line]) -> Line:
     merged = row[0]
     for line in row[1:]:
         gap = (line.x0 - merged.x1) / max(merged.size, 1)
-        cjk = _is_wide(merged.text[-1:]) or _is_wide(line.text[:1])
+        cjk = is_wide(merged.text[-1:]) or is_wide(line.text[:1])
         blank = " " if gap > (_CJK_GAP if cjk else _LATIN_GAP) and not merged.text[-1:].isspace() else ""
         longer = merged if len(merged.text) >= len(line.text) else line
         merged = replace(
@@ -188,21 +189,3 @@ def _merge(row: list[Line]) -> Line:
             pieces=merged.pieces + (gap > _WIDE_GAP),
         )
     return replace(merged, text=merged.text.strip())
-
-
-def _is_wide(char: str) -> bool:
-    return bool(char) and unicodedata.east_asian_width(char) in "WF"
-
-
-def join_texts(texts: list[str]) -> str:
-    """Join lines of one paragraph: Chinese without a space, Latin words with one, a hyphenated word as one."""
-    joined = ""
-    for text in texts:
-        following = text.strip()
-        if not joined or not following or _is_wide(joined[-1]) or _is_wide(following[0]):
-            joined += following
-        elif joined[-1] == "-" and joined[-2:-1].isalpha() and following[0].islower():
-            joined = joined[:-1] + following
-        else:
-            joined += " " + following
-    return joined

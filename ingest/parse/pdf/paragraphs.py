@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import median
 
+from ingest.parse.joining import join_lines
 from ingest.parse.pdf.columns import Region
-from ingest.parse.pdf.lines import Line, join_texts
+from ingest.parse.pdf.lines import Line
 
 __all__ = ["Edges", "Paragraph", "ParagraphBuilder", "Row", "rows_of"]
 
@@ -96,7 +97,7 @@ class Paragraph:
     @property
     def text(self) -> str:
         """The rows as one text."""
-        return join_texts([row.line.text for row in self.rows])
+        return join_lines([row.line.text for row in self.rows])
 
     @property
     def first_part(self) -> list[Row]:

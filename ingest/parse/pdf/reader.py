@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ingest.parse.joining import join_lines
 from ingest.parse.layout import Block, BlockKind, ParsedDocument
 from ingest.parse.pdf.document import open_pdf, pdf_properties
 from ingest.parse.pdf.flow import Piece, pieces_of
 from ingest.parse.pdf.furniture import drop_furniture
-from ingest.parse.pdf.lines import Line, PageText, join_texts, read_page_text
+from ingest.parse.pdf.lines import Line, PageText, read_page_text
 from ingest.parse.pdf.roles import Roles, body_size_of
 from ingest.parse.pdf.tables import FoundTable, find_tables
 from orchestrator.errors import DocumentError
@@ -139,7 +140,7 @@ def _blocks(pieces: list[Piece], pages: dict[int, PageText]) -> list[Block]:
             blocks.append(
                 Block(
                     kind=BlockKind.FOOTNOTE,
-                    text=join_texts([line.text for line in piece.note]),
+                    text=join_lines([line.text for line in piece.note]),
                     index=len(blocks),
                     page=piece.page,
                     box=page.display_box(_around(piece.note)),

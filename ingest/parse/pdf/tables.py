@@ -6,7 +6,8 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Any
 
-from ingest.parse.pdf.lines import PageText, join_texts
+from ingest.parse.joining import join_lines
+from ingest.parse.pdf.lines import PageText
 from ingest.parse.pdf.mupdf import CHARACTER_FLAGS, mupdf
 from orchestrator.knowledge.clause import Box, Table
 
@@ -116,4 +117,4 @@ def _text_in(cell: Box, rows: list[list[_Character]]) -> str:
         text = "".join(char for char, _, _ in inside).strip()
         if text:
             pieces.append((round(inside[0][2]), inside[0][1], text))
-    return join_texts([text for _, _, text in sorted(pieces)])
+    return join_lines([text for _, _, text in sorted(pieces)])
