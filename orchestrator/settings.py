@@ -119,6 +119,8 @@ class IngestSettings(_Section):
     max_clause_chars: int = Field(1200, ge=100, description="a longer clause is split at turning words")
     file_timeout_s: float = Field(120, gt=0, description="a file that takes longer is skipped")
     embed_rows: int = Field(64, ge=1, description="clauses sent to the embedder at a time")
+    embed_timeout_s: float = Field(120, gt=0, description="for that many clauses, a restart of the model included")
+    server_wait_s: float = Field(60, gt=0, description="how long a server that does not answer is waited for")
 
 
 class RouterSettings(_Section):
@@ -156,6 +158,7 @@ class RetrieverSettings(_Section):
     confidence_slope: float = Field(12.0, gt=0, description="of the logistic curve from final score to confidence")
     confidence_midpoint: float = Field(0.55, ge=0, le=1, description="the final score with confidence one half")
     low_confidence: float = Field(0.35, ge=0, le=1, description="below this, the answer says how to widen")
+    strong_hits: int = Field(5, ge=0, description="references are followed from this many of the best clauses")
     documents_in_top_five: int = Field(2, ge=1)
     expired_stop: int = Field(3, ge=1, description="this many expired passages on top stop the search")
 

@@ -18,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from evaluation.corpus import LabelledDocument, Query, read_corpus, read_qrels, read_queries
-from evaluation.fit import fit
+from evaluation.fit import Fit, fit
 from evaluation.index import index_corpus
 from evaluation.judgements import collect_judgements
 from evaluation.retrieval import SYSTEMS, Systems, judge
@@ -101,7 +101,7 @@ async def _measure(settings: Settings, labelled: _Labelled, domain: str) -> dict
         return await judge(systems.answer, labelled.queries, gold, lambda: progress.advance(task))
 
 
-async def _fit(settings: Settings, labelled: _Labelled, domain: str) -> object:
+async def _fit(settings: Settings, labelled: _Labelled, domain: str) -> Fit:
     async with _indexed(settings, labelled, domain) as (systems, rows, progress):
         gold = _in_source_ids(labelled.qrels, rows)
         task = progress.add_task("asking", total=len(gold))

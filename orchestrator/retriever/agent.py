@@ -22,8 +22,6 @@ from trias.v1 import common_pb2, plan_pb2, retriever_service_pb2
 __all__ = ["RetrieverAgent"]
 
 MAX_TOP_K = 100
-# References are followed from this many of the best candidates.
-STRONG_HITS = 5
 # Candidates read from the catalogue beyond those wanted: position and validity may still reorder them.
 SPARE = 20
 
@@ -120,7 +118,7 @@ class RetrieverAgent:
             )
         candidates.add_reaches(walked.reaches)
         candidates.raise_documents(named, NAMED_DOCUMENT)
-        strong = [candidate.source_id for candidate in candidates.best(STRONG_HITS)]
+        strong = [candidate.source_id for candidate in candidates.best(self._settings.strong_hits)]
         followed = await self._search.graph(lambda: referenced_clauses(graph, strong))
         candidates.add_reaches(followed.reaches)
         return [*outcomes, walked, followed]
