@@ -10,7 +10,7 @@ import typer
 import yaml
 from rich.console import Console
 
-from orchestrator.commands import configuration, doctor, models, triton
+from orchestrator.commands import configuration, doctor, ingest, models, triton
 from orchestrator.errors import ConfigurationError, TriasError
 from orchestrator.settings import load_settings
 
@@ -25,6 +25,7 @@ app = typer.Typer(
 )
 app.command("config")(configuration.config)
 app.command("doctor")(doctor.doctor)
+app.command("ingest")(ingest.ingest)
 app.add_typer(triton.app, name="triton")
 app.add_typer(models.app, name="models")
 
