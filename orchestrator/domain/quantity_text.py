@@ -37,6 +37,9 @@ _LABELS = re.compile(
 # A bare 一个, 一种 is an article, unless something bounds it.
 _ARTICLES = frozenset({"item", "kind", "copy", "establishment", "piece", "sheet", "set", "place", "case"})
 
+# Without one of these there is nothing to read.
+_NUMERIC = re.compile(rf"[\d{''.join(CHINESE_DIGITS)}十百半]")
+
 _RATIO = re.compile(
     rf"(?P<of>百|千|万|{_N})分之(?P<low>{_N})(?:\s?(?:至|到|—+|-|~)\s?(?P<high>{_N})(?!分之))?"
     r"|(?P<tenths>[一二三四五六七八九]|\d(?:\.\d)?)成(?P<rest>半|[一二三四五六七八九](?!成))?"
@@ -77,7 +80,7 @@ def parse_quantities(text: str) -> list[Quantity]:
     Args:
         text: one sentence; longer texts work, but words of one sentence may then bound a number of the next.
     """
-    if not any(character.isdigit() or character in CHINESE_DIGITS or character in "十百半" for character in text):
+    if not _NUMERIC.search(text):
         return []
     folded = fold(text)
     masked = _mask(folded)

@@ -13,7 +13,7 @@ from orchestrator.reasoner.matters import masked
 from orchestrator.reasoner.scope import Scope, ScopeReader
 from orchestrator.reasoner.similarity import aligned_quantities, dice, grams_of, without_negation
 from orchestrator.settings import ReasonerSettings
-from trias.v1 import document_pb2, passage_pb2
+from trias.v1 import passage_pb2
 
 __all__ = ["Conflict", "find_conflicts"]
 
@@ -49,7 +49,9 @@ def find_conflicts(claims: Sequence[Claim], scopes: ScopeReader, settings: Reaso
     """
     detector = _Detector(scopes, settings)
     found: list[Conflict] = []
-    for first, second in combinations(claims, 2):
+    pending = passage_pb2.VALIDITY_NOT_YET_EFFECTIVE
+    in_force = [claim for claim in claims if claim.reading.source.passage.validity != pending]
+    for first, second in combinations(in_force, 2):
         if detector.conflict(first, second):
             scope = {**first.scope, **second.scope}
             found.append(Conflict(f"k{len(found) + 1}", first, second, first.matter or second.matter, scope))
@@ -64,21 +66,34 @@ class _Detector:
         self._settings = settings
         self._skeletons: dict[tuple[int, int], str] = {}
         self._grams: dict[str, frozenset[str]] = {}
+        self._terms: dict[str, tuple[str, str]] = {}
 
     def conflict(self, first: Claim, second: Claim) -> bool:
-        if first.source_id == second.source_id or _apart_in_time(first, second):
-            return False
-        if not self._scopes.compatible(first.scope, second.scope):
+        if first.source_id == second.source_id:
             return False
         if first.quantity is None and second.quantity is None:
-            return self._denies(first, second)
-        return self._comparable(first, second) and self._same_rule(first, second)
+            return first.negated != second.negated and self._together(first, second) and self._denies(first, second)
+        return self._comparable(first, second) and self._together(first, second) and self._same_rule(first, second)
+
+    def _together(self, first: Claim, second: Claim) -> bool:
+        """Whether both can apply to the same case: at one time, in one place, to one group."""
+        if first.document_id != second.document_id:
+            one, other = self._term_of(first), self._term_of(second)
+            if _ends_before(one, other) or _ends_before(other, one):
+                return False
+        return self._scopes.compatible(first.scope, second.scope)
+
+    def _term_of(self, claim: Claim) -> tuple[str, str]:
+        key = claim.document_id or claim.source_id
+        if key not in self._terms:
+            self._terms[key] = _term(claim)
+        return self._terms[key]
 
     def _comparable(self, first: Claim, second: Claim) -> bool:
         """Whether both state a number of the same thing, and the numbers cannot both hold."""
-        if first.quantity is None or second.quantity is None or first.increment != second.increment:
+        if first.quantity is None or second.quantity is None or first.quantity.kind is not second.quantity.kind:
             return False
-        if first.matter != second.matter and first.matter and second.matter:
+        if first.increment != second.increment or (first.matter != second.matter and first.matter and second.matter):
             return False
         return first.matter not in _UNCOMPARED_MATTERS and self._cannot_both_hold(first.quantity, second.quantity)
 
@@ -117,7 +132,7 @@ class _Detector:
 
     def _denies(self, first: Claim, second: Claim) -> bool:
         """The same predicate, negated in one and not in the other."""
-        if first.negated == second.negated or first.document_id == second.document_id:
+        if first.document_id == second.document_id:
             return False
         one, other = without_negation(self._skeleton(first)), without_negation(self._skeleton(second))
         return dice(self._grams_of(one), self._grams_of(other)) >= self._settings.negation_similarity
@@ -153,15 +168,11 @@ class _Detector:
         return self._grams[text]
 
 
-def _apart_in_time(first: Claim, second: Claim) -> bool:
-    """Whether one document's validity ended before the other's began, or one is not yet in force."""
-    pending = passage_pb2.VALIDITY_NOT_YET_EFFECTIVE
-    if pending in {first.reading.source.passage.validity, second.reading.source.passage.validity}:
-        return True
-    one, other = first.reading.source.document, second.reading.source.document
-    return _ends_before(one, other) or _ends_before(other, one)
+def _term(claim: Claim) -> tuple[str, str]:
+    """The first and last day of a document's validity, ISO; empty where unknown."""
+    document = claim.reading.source.document
+    return document.effective_date or document.publish_date, document.expiry_date
 
 
-def _ends_before(first: document_pb2.Document, second: document_pb2.Document) -> bool:
-    begins = second.effective_date or second.publish_date
-    return bool(first.expiry_date and begins and first.expiry_date < begins)
+def _ends_before(first: tuple[str, str], second: tuple[str, str]) -> bool:
+    return bool(first[1] and second[0] and first[1] < second[0])

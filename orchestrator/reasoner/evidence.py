@@ -10,7 +10,7 @@ from functools import cached_property
 
 from orchestrator.domain.lexicon import SlotMatch
 from orchestrator.domain.pack import DomainPack
-from orchestrator.domain.quantity import Quantity
+from orchestrator.domain.quantity import Quantity, QuantityKind
 from orchestrator.domain.quantity_text import parse_quantities
 from orchestrator.reasoner.matters import MatterHit, MatterReader, masked
 from orchestrator.reasoner.question import QuestionPart
@@ -26,9 +26,12 @@ LEAD_CREDIT, HEADING_CREDIT, TITLE_CREDIT = 0.8, 0.6, 0.5
 WORD_SHARE, KIND_SHARE, MATTER_SHARE, PASSAGE_SHARE = 0.6, 0.15, 0.15, 0.1
 # What is left of the relevance of a sentence about another region, grade or population.
 OUT_OF_SCOPE = 0.25
-# What is left for headings' neighbours that only state purpose, dates or repeal.
+# What is left for sentences that only state a document's purpose, publication or entry into force.
 BOILERPLATE = 0.5
+# What is left for documents other than the one that the question names.
+OTHER_DOCUMENT = 0.6
 _BOILERPLATE = re.compile(
+    r"^[（(]\d{4}年\d{1,2}月\d{1,2}日|"
     r"^(?:为了?.{4,80}(?:制定|特制定|现就|根据)|(?:本|此)(?:办法|规定|条例|通知|细则|法|规程)(?:由.{2,30}负责解释|自.{4,20}起?施行))"
 )
 
@@ -218,8 +221,16 @@ def _weigh(part: QuestionPart, reading: Reading, overlap: float) -> Evidence:
         named = {hit.matter.name for hits in (reading.matter_hits, *reading.wider_matter_hits) for hit in hits}
         earned += MATTER_SHARE * bool(named & part.matters)
     in_scope = _in_scope(part, reading)
-    factor = (1.0 if in_scope else OUT_OF_SCOPE) * (BOILERPLATE if _BOILERPLATE.match(reading.sentence.text) else 1.0)
+    factor = 1.0 if in_scope else OUT_OF_SCOPE
+    if QuantityKind.DATE not in part.kinds and _BOILERPLATE.match(reading.sentence.text):
+        factor *= BOILERPLATE
+    if part.titles and not any(_names(title, reading.source.document.title) for title in part.titles):
+        factor *= OTHER_DOCUMENT
     return Evidence(reading, min(1.0, factor * earned / share), overlap, in_scope)
+
+
+def _names(title: str, document_title: str) -> bool:
+    return bool(document_title) and (title in document_title or document_title in title)
 
 
 def _in_scope(part: QuestionPart, reading: Reading) -> bool:

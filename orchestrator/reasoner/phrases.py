@@ -15,33 +15,37 @@ from orchestrator.reasoner.matters import MatterHit
 __all__ = ["key_phrase", "number_phrase", "pieces"]
 
 _PUNCTUATION = "，,；;。：:、！？!?（）()《》“”\"' \t\n　|"
-# Words that open a new piece: a phrase may be cut before them.
+# Words that open a new piece: a phrase may be cut before them. Not where they are part of another word (参与, 行为).
 _OPENERS = (
-    "应当|可以|不得|必须|不予|禁止|严禁|需要|无需|有权|负责|依照|按照|根据|由|向|在|自|对|经|将|并|或者|以及|和|与|为|是指|包括|从"
-    "|给予|处以|并处|责令|超过|不超过"
+    r"应当|可以|不得|必须|不予|禁止|严禁|需要|无需|有权|负责|依照|按照|根据|或者|以及|是指|包括|给予|处以|并处|责令|不超过|超过"
+    r"|(?<![参给])与(?!会)|(?<!共)和(?!解)|(?<![行认作成称视])为(?!了)|(?<![自理缘])由|(?<![未已曾])经(?![营济过验办费])|从(?![事业])"
+    r"|(?<![各亲])自(?![己然治愿主由行身动])|(?<![应])对(?![象外方口于])|(?<![现存所])在(?![职校])|(?<![方倾])向(?!导)|将(?!来)|(?<!合)并(?![购联且])"
 )
 # Words after which a phrase may be cut.
-_CLOSERS = "的|时|后|前|内|之日起|以上|以下|以内|等"
-_PIECE = re.compile(
-    rf"(?:{_OPENERS})?(?:(?!{_OPENERS})[^{re.escape(_PUNCTUATION)}])*?(?:(?:{_CLOSERS})(?!{_CLOSERS})|(?={_OPENERS}|[{re.escape(_PUNCTUATION)}]|$))"
+_CLOSERS = "的|之日起|以上|以下|以内|等|[时后前内](?=[，,；;。：:]|$)"
+_CUTS = re.compile(rf"(?P<stop>[{re.escape(_PUNCTUATION)}]+)|(?P<opens>{_OPENERS})|(?:{_CLOSERS})")
+# An item's number, and words that join a phrase to what is left out.
+_LEADING = re.compile(
+    r"^(?:[（(]?[一二三四五六七八九十\d]{1,3}[)）、.．]\s?|或者|以及|并且|并|和|与|但是|但|且|而|其中)+"
 )
 _MODALS = re.compile(r"不得|应当|可以|必须|不予|禁止|严禁|无需|无须|有权|不纳入|不享受|不适用|是指|负责|给予|责令|予以")
 _SUBJECT_END = re.compile(r"应当|可以|必须|不得|需要|有权|负责|不予")
 
 
-def pieces(text: str) -> list[tuple[int, int]]:
-    """Where a sentence can be taken apart: runs between punctuation, cut at words that open or close a phrase."""
-    spans: list[tuple[int, int]] = []
-    position = 0
-    while position < len(text):
-        if text[position] in _PUNCTUATION:
-            position += 1
-            continue
-        match = _PIECE.match(text, position)
-        end = match.end() if match and match.end() > position else position + 1
-        spans.append((position, end))
-        position = end
-    return spans
+def pieces(text: str, start: int = 0) -> list[list[tuple[int, int]]]:
+    """Where a sentence can be taken apart: for each run between punctuation, the spans of its pieces."""
+    segments: list[list[tuple[int, int]]] = [[]]
+    for match in _CUTS.finditer(text, start):
+        cut = match.start() if match["stop"] or match["opens"] else match.end()
+        if start < cut:
+            segments[-1].append((start, cut))
+            start = cut
+        if match["stop"]:
+            segments.append([])
+            start = match.end()
+    if start < len(text):
+        segments[-1].append((start, len(text)))
+    return [segment for segment in segments if segment]
 
 
 def number_phrase(
@@ -64,7 +68,7 @@ def number_phrase(
         _add(chosen, (matter.start, matter.end), limit)
         for mention in sorted(_nearest(mentions, quantity), key=lambda item: item.start, reverse=True):
             _add(chosen, (mention.start, mention.end), limit)
-    spans = pieces(text)
+    spans = [span for segment in pieces(text) for span in segment]
     after = next((span for span in spans if span[0] <= end < span[1] or span[0] == end), None)
     if after is not None and text[end : end + 1] not in _PUNCTUATION:
         _add(chosen, (end, after[1]), limit)
@@ -77,28 +81,38 @@ def number_phrase(
 
 
 def key_phrase(text: str, grams: set[str], limit: int) -> tuple[str, tuple[int, int]]:
-    """A claim of a sentence without a number: the pieces that say most, at most ``limit`` characters.
+    """A claim of a sentence without a number: the run of pieces that says most, at most ``limit`` characters.
+
+    Args:
+        text: the sentence.
+        grams: bigrams of the question, which make a run worth more.
+        limit: characters at most.
 
     Returns:
         The phrase, and the span of the sentence that it was taken from.
     """
-    spans = pieces(text)
-    if not spans:
-        return text[:limit], (0, min(limit, len(text)))
-
-    def worth(span: tuple[int, int]) -> float:
-        piece = text[span[0] : span[1]]
-        found = sum(1 for index in range(len(piece) - 1) if piece[index : index + 2] in grams)
-        return found + (1.5 if _MODALS.search(piece) else 0.0)
-
-    chosen: list[tuple[int, int]] = []
-    for span in sorted(spans, key=lambda item: (-worth(item), item[0])):
-        _add(chosen, span, limit)
-    if not chosen:
-        best = max(spans, key=lambda item: (worth(item), -item[0]))
-        chosen = [(best[0], best[0] + limit)]
-    chosen.sort()
-    return "".join(text[a:b] for a, b in chosen), (chosen[0][0], chosen[-1][1])
+    opening = _LEADING.match(text)
+    first = opening.end() if opening else 0
+    best: tuple[float, int, int, int] | None = None
+    for spans in pieces(text, first):
+        for left, (start, _) in enumerate(spans):
+            for _, end in spans[left:]:
+                if end - start > limit:
+                    break
+                run = text[start:end]
+                known = sum(1 for index in range(len(run) - 1) if run[index : index + 2] in grams)
+                worth = known + (2.0 if _MODALS.search(run) else 0.0) - (1.0 if _LEADING.match(run) else 0.0)
+                # Of two runs that say as much, the longer one is the more complete.
+                key = (worth, end - start, -start, end)
+                if best is None or key > best:
+                    best = key
+    # Where not one piece is short enough: the start of the sentence, cut to length.
+    span = (first, min(len(text), first + limit)) if best is None else (-best[2], best[3])
+    phrase = text[span[0] : span[1]]
+    joint = _LEADING.match(phrase)
+    if joint and joint.end() < len(phrase):
+        span = (span[0] + joint.end(), span[1])
+    return text[span[0] : span[1]], span
 
 
 def _add(chosen: list[tuple[int, int]], span: tuple[int, int], limit: int) -> None:

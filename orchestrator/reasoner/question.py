@@ -51,6 +51,15 @@ _KIND_CUES: tuple[tuple[re.Pattern[str], frozenset[QuantityKind]], ...] = tuple(
 )
 
 
+# 何时开始实施, 什么时候生效: documents say 自…起施行.
+_STARTS = re.compile(
+    r"(?:何时|什么时候|时间|日期|哪[天年月日]|几月)[^，。？?]{0,4}(?:实施|施行|生效|执行)|(?:实施|施行|生效|执行)(?:的?时间|的?日期)"
+)
+_START_WORDS = ("起施行",)
+# A named document says where to look, not what for.
+_TITLE = re.compile(r"《[^》]{2,60}》")
+
+
 @dataclass(frozen=True, slots=True)
 class QuestionPart:
     """One question, or one part of a compound one.
@@ -64,6 +73,7 @@ class QuestionPart:
         kinds: the kinds of quantity that would answer it; empty where no number is asked for.
         scope: what it limits the answer to.
         matters: what it is about, in the pack's words.
+        titles: documents that it names, without 《》.
     """
 
     part_id: str
@@ -75,6 +85,7 @@ class QuestionPart:
     kinds: frozenset[QuantityKind] = frozenset()
     scope: Scope = field(default_factory=dict)
     matters: frozenset[str] = frozenset()
+    titles: frozenset[str] = frozenset()
 
 
 def content_runs(text: str) -> tuple[str, ...]:
@@ -102,6 +113,7 @@ def read_question(
     intended = frozenset(node_path[-1].matters) if node_path else frozenset()
     dimensions = set(pack.scope_dimensions)
     common = _scope_of(plan.slots, dimensions)
+    titles = frozenset(mention.text.strip("《》") for mention in plan.named_documents if mention.text)
     asked: list[tuple[str, str, plan_pb2.QuestionType, Scope]] = [("", whole, plan.question_type, common)]
     if len(plan.sub_questions) > 1:
         asked = [
@@ -116,7 +128,9 @@ def read_question(
     parts = []
     for part_id, text, question_type, scope in asked:
         usual = canonical(text)
-        canonical_runs = content_runs(usual)
+        canonical_runs = content_runs(_TITLE.sub(" ", usual)) or content_runs(usual)
+        if _STARTS.search(text):
+            canonical_runs = (*_START_WORDS, *content_runs(_STARTS.sub(" ", _TITLE.sub(" ", usual))))
         named = matters.names(text) | matters.names(usual)
         parts.append(
             QuestionPart(
@@ -129,6 +143,7 @@ def read_question(
                 kinds=_kinds(text, question_type),
                 scope={**scope, **years_of(text)},
                 # The intent speaks for the whole question, not for each part.
+                titles=titles | {title[1:-1] for title in _TITLE.findall(text)},
                 matters=named or (intended if len(asked) == 1 else frozenset()),
             )
         )

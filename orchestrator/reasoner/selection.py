@@ -19,6 +19,8 @@ __all__ = ["Choice", "Selector", "sentence_key", "usable", "whole_list"]
 
 # Two sentences this alike say the same; the second adds nothing unless it has another number.
 SAME_SENTENCE = 0.8
+# A further item of a list whose item was chosen already must be about as good as the best sentence.
+SAME_LIST = 0.9
 _LIST_QUESTIONS = frozenset({plan_pb2.QUESTION_TYPE_ENUMERATION, plan_pb2.QUESTION_TYPE_PROCEDURE})
 
 
@@ -74,16 +76,24 @@ class Selector:
         pool = [item for item in pool if item.in_scope] or pool
         chosen: list[Choice] = []
         lists: set[tuple[int, int]] = set()
+        items: set[tuple[int, int]] = set()
         for item in pool:
             if len(chosen) >= limit or item.relevance < self._settings.keep_relevance * pool[0].relevance:
                 break
             choice, list_key = self._with_list(part, item)
-            if list_key in lists or any(_repeats(choice, other) for other in chosen):
+            group = (item.source.index, item.sentence.list_id) if item.sentence.list_id >= 0 else None
+            if group in lists or (list_key is not None and list_key in items):
+                continue
+            if group in items and item.relevance < SAME_LIST * pool[0].relevance:
+                continue
+            if any(_repeats(choice, other) for other in chosen):
                 continue
             if chosen and not self._adds(part, item):
                 continue
             if list_key is not None:
                 lists.add(list_key)
+            elif group is not None:
+                items.add(group)
             chosen.append(choice)
         if part.question_type == plan_pb2.QUESTION_TYPE_PROCEDURE and chosen:
             first = chosen[0].evidence.source.document.document_id

@@ -20,6 +20,7 @@ _LABEL = re.compile(
 _ITEM = re.compile(
     r"\s*(?:[（(]\s*(?:[一二三四五六七八九十百]{1,4}|\d{1,2}|[a-z])\s*[)）]|(?:\d{1,2}|[一二三四五六七八九十]{1,3})\s?[、.．]\s?(?!\d)|[①-⑳])"
 )
+_CHAPTER = re.compile(r"\s*第[^条]{1,12}[编章节]\s*")
 _HEADING_LIMIT = 30
 # A run of ；-separated statements longer than this is cut at each ；.
 _LONG_SENTENCE = 120
@@ -108,6 +109,10 @@ def _with_leads(text: str, spans: list[tuple[int, int]]) -> Iterator[Sentence]:
         if start >= end:
             continue
         body = text[start:end]
+        if label and _CHAPTER.match(label[0]):
+            # A chapter's heading says what follows, and nothing itself.
+            heading, lead, lead_start = body, "", -1
+            continue
         following = text[spans[position + 1][0] : spans[position + 1][1]] if position + 1 < len(spans) else ""
         item = _ITEM.match(text, start, end)
         if _is_heading(body, bool(following), item is not None):
