@@ -1,4 +1,4 @@
-"""Titles of a library that another process owns, so that a router here can resolve the documents that questions name."""
+"""Titles of a library that another process owns: a router here can so resolve the documents that questions name."""
 
 from __future__ import annotations
 

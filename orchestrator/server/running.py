@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -100,10 +101,12 @@ async def serving(service: Service) -> AsyncIterator[RunningServer]:
     address = _bind(server, settings)
     await health.starting()
     await server.start()
-    warming = asyncio.get_running_loop().create_task(_warm_up(service))
+    tried = asyncio.Event()
+    warming = asyncio.get_running_loop().create_task(_warm_up(service, tried))
     try:
-        # Done, or late: it goes on in the background then, and questions are answered without what it waits for.
-        await asyncio.wait({warming}, timeout=WARM_UP_S)
+        # Warm, failed or late: then it goes on in the background, and questions are answered without what it waits for.
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(tried.wait(), WARM_UP_S)
         await health.serving()
         yield RunningServer(address, services, service, admission, health)
     finally:
@@ -151,15 +154,19 @@ def _bind(server: grpc.aio.Server, settings: Settings) -> str:
     return f"{shown}:{port}"
 
 
-async def _warm_up(service: Service) -> None:
+async def _warm_up(service: Service, tried: asyncio.Event) -> None:
+    """Try until it succeeds; ``tried`` is set after the first time, whatever came of it."""
     while True:
         try:
             await service.warm_up()
         except TriasError as error:
             logger.warning("Not warm yet, trying again in %g s: %s", WARM_UP_RETRY_S, error)
+            tried.set()
             await asyncio.sleep(WARM_UP_RETRY_S)
         except Exception:
             logger.exception("The warm-up failed; questions are answered all the same.")
+            tried.set()
             return
         else:
+            tried.set()
             return

@@ -132,6 +132,6 @@ def _token(document_id: str) -> str:
 
 def _after(token: str) -> str:
     try:
-        return base64.urlsafe_b64decode(token.encode()).decode()
+        return base64.b64decode(token.encode(), altchars=b"-_", validate=True).decode()
     except (binascii.Error, UnicodeError):
         raise InvalidFieldError("page_token", "was not given out by ListDocuments.") from None
