@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from typing import Any, Protocol, TypeVar
 
 from orchestrator.errors import InvalidFieldError, TriasError
@@ -50,6 +50,7 @@ class Flow:
         budget: seconds of each stage.
         default_domain: the domain pack of a question that names none.
         fallback_retriever: asked where the retriever fails; without it nothing can be quoted then.
+        greetings: domain pack → what is said where there is nothing to look up; a pack without one gets a plain one.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class Flow:
         budget: BudgetSettings,
         default_domain: str,
         fallback_retriever: FallbackRetriever | None = None,
+        greetings: Mapping[str, str] | None = None,
     ) -> None:
         self.router = router
         self.retriever = retriever
@@ -68,6 +70,7 @@ class Flow:
         self.budget = budget
         self.default_domain = default_domain
         self.fallback_retriever = fallback_retriever
+        self.greetings = dict(greetings or {})
 
     async def ask(self, question: Question, *, time_left_s: float | None = None) -> AsyncIterator[Event]:
         """Work on one question; cancelling who awaits the next event cancels the work.
@@ -143,7 +146,8 @@ class _Life:
         if self._plan.strategy == plan_pb2.STRATEGY_NO_RETRIEVAL:
             self._journal.note("route", "There is nothing to look up.")
             status = reasoning_pb2.ANSWER_STATUS_ANSWERED
-            return notice(tier, status, wording.NOTHING_TO_LOOK_UP, confidence=confidence)
+            text = self._flow.greetings.get(self._plan.domain) or wording.NOTHING_TO_LOOK_UP
+            return notice(tier, status, text, confidence=confidence)
         return None
 
     async def _retrieve(self) -> None:

@@ -104,6 +104,7 @@ async def build_service(settings: Settings) -> AsyncIterator[Service]:
             reasoner=local_reasoner or RemoteReasoner(connect.to(remote.reasoner), remote.reasoner),
             budget=settings.budget,
             default_domain=settings.domain.default,
+            greetings={name: pack.messages.small_talk for name, pack in packs.items()},
             fallback_retriever=(
                 KeywordFallback(settings.retriever, settings.scoring, library) if library is not None else None
             ),

@@ -362,9 +362,13 @@ async def test_required_clarification_asks_instead_of_answering() -> None:
 
 async def test_small_talk_is_not_looked_up() -> None:
     agents = Agents()
-    agents.on_route = lambda request: plan_pb2.Plan(strategy=plan_pb2.STRATEGY_NO_RETRIEVAL)
-    (only,) = answers_of(await events_of(agents.flow()))
-    assert only.notice
+    agents.on_route = lambda request: plan_pb2.Plan(domain="medical", strategy=plan_pb2.STRATEGY_NO_RETRIEVAL)
+    flow = agents.flow()
+    (plain,) = answers_of(await events_of(flow))
+    assert plain.notice
+    flow.greetings = {"medical": "您好！"}
+    (only,) = answers_of(await events_of(flow))
+    assert only.notice == "您好！"
     assert only.sentences[0].status == reasoning_pb2.SENTENCE_STATUS_NOTICE
     assert not agents.retrieved
 
