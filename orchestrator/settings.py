@@ -82,10 +82,13 @@ class InferenceSettings(_Section):
     )
     deadline_s: float = Field(2.0, gt=0, description="one call to Triton")
     attempts: int = Field(8, ge=1, description="tries of a call that may be retried, if its time allows so many")
-    max_batch_tokens: int = Field(2048, ge=16, description="padded tokens in one request")
+    max_batch_tokens: int = Field(
+        512, ge=16, description="padded tokens in one request: what a question may have to wait behind; more on a GPU"
+    )
     max_batch_rows: int = Field(32, ge=1)
     buckets: tuple[int, ...] = Field((16, 32, 64, 128, 256, 512), description="padded lengths, in tokens")
-    max_concurrent_requests: int = Field(4, ge=1, description="requests in flight to one model")
+    max_concurrent_requests: int = Field(4, ge=1, description="requests with questions in flight to one model")
+    max_concurrent_passages: int = Field(2, ge=1, description="requests with passages, which questions shall overtake")
     cache_entries: int = Field(4096, ge=0, description="query vectors kept in memory")
 
 

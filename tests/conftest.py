@@ -136,12 +136,11 @@ class TinyRepository:
         _tiny_tokenizer(words).save(str(folder / "tokenizer.json"))
         fingerprint = f"tiny-{model}-{version}-{seed}"
         manifest = {
-            "kind": "embedder",
             "fingerprint": fingerprint,
             "dimension": self.dimension,
             "max_length": max_length,
-            "pad_id": 1,
             "prefixes": {"query": "query: ", "passage": "passage: "},
+            "outputs": {"dense": "embedding"},
         }
         (folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
         (folder / "model.onnx").write_bytes(graph)

@@ -81,7 +81,8 @@ class TritonEmbedder:
         self._repository = model_repository
         self._cache = QueryCache(settings.cache_entries)
         self._slots: dict[TextKind, asyncio.Semaphore] = {
-            kind: asyncio.Semaphore(settings.max_concurrent_requests) for kind in PRIORITY
+            "query": asyncio.Semaphore(settings.max_concurrent_requests),
+            "passage": asyncio.Semaphore(settings.max_concurrent_passages),
         }
         self._client: TritonClient | None = None
         self._control: TritonControl | None = None
@@ -155,7 +156,7 @@ class TritonEmbedder:
             [len(row) for row in ids],
             buckets=settings.buckets,
             max_tokens=settings.max_batch_tokens,
-            max_rows=settings.max_batch_rows,
+            max_rows=min(settings.max_batch_rows, version.max_rows),
             max_length=version.manifest.max_length,
         )
         vectors = _no_rows(version, len(texts))

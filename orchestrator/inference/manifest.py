@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -34,12 +33,11 @@ class Manifest(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    kind: Literal["embedder"] = "embedder"
     fingerprint: str = Field(min_length=8)
     dimension: int = Field(ge=1)
     max_length: int = Field(ge=3, description="tokens, the special ones included")
-    pad_id: int = Field(0, ge=0)
     prefixes: Prefixes = Prefixes()
+    outputs: dict[str, str] = Field(default_factory=dict, description="what it is → the tensor's name")
 
 
 def read_manifest(version: Path) -> Manifest:

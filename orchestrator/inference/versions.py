@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 # A version that was replaced shows in the next answer anyway; this is for answers from the cache, and for a version
 # that was built anew under its old number. Two small calls a second at most.
 CHECK_EVERY_S = 1.0
-CHECK_TIMEOUT_S = 2.0
+DENSE = "dense"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,7 @@ class ModelVersion:
         tokenizer: makes its token ids.
         inputs: names of its input tensors.
         output: name of the tensor that holds the vectors.
+        max_rows: in one request.
     """
 
     version: str
@@ -41,6 +42,7 @@ class ModelVersion:
     tokenizer: TextTokenizer
     inputs: frozenset[str]
     output: str
+    max_rows: int
 
     @property
     def fingerprint(self) -> str:
@@ -157,14 +159,27 @@ class VersionKeeper:
         tokenizer = await asyncio.to_thread(
             TextTokenizer, self._folder / version / TOKENIZER_FILE, max_length=manifest.max_length
         )
-        if len(config.output) == 0:
-            raise ModelError(f"Model '{self._model}' has no output in its configuration.")
+        output = _dense_output(manifest, [item.name for item in config.output])
+        if config.max_batch_size < 1:
+            raise ModelError(f"Model '{self._model}' takes no batches.", hint="Set max_batch_size in its config.pbtxt.")
         log.info("model %s: version %s, fingerprint %s", self._model, version, served)
         self._current = ModelVersion(
             version=version,
             manifest=manifest,
             tokenizer=tokenizer,
             inputs=frozenset(item.name for item in config.input),
-            output=config.output[0].name,
+            output=output,
+            max_rows=config.max_batch_size,
         )
         return self._current
+
+
+def _dense_output(manifest: Manifest, served: list[str]) -> str:
+    """The tensor of one vector a text: the one that the manifest calls dense, or the only one there is."""
+    name = manifest.outputs.get(DENSE) or (served[0] if len(served) == 1 else "")
+    if name not in served:
+        raise ModelError(
+            f"None of the served outputs {served} is the '{DENSE}' one of the manifest ({manifest.outputs}).",
+            hint="Build or export the model again.",
+        )
+    return name
