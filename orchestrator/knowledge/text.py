@@ -33,7 +33,9 @@ class TokenStreams:
 
 def fold(text: str) -> str:
     """One form for each character: full width to half width, compatibility forms to plain ones, lower case."""
-    return unicodedata.normalize("NFKC", text).lower()
+    # Half of a surrogate pair is no character; a badly decoded source may hold one.
+    whole = text.encode("utf-8", "ignore").decode("utf-8")
+    return unicodedata.normalize("NFKC", whole).lower()
 
 
 def tokenize(text: str) -> TokenStreams:

@@ -176,7 +176,9 @@ class QdrantEdgeIndex:
         held = {}
         for hit in self._shard.facet(engine.FacetRequest(_PART, limit=_MOST_DOCUMENTS, exact=True)).hits:
             document_id, _, revision = str(hit.value).partition(_SEPARATOR)
-            held[document_id, revision] = int(hit.count)
+            # A value whose rows are all deleted stays in the engine's list, with a count of 0.
+            if hit.count:
+                held[document_id, revision] = int(hit.count)
         return held
 
     @staticmethod
