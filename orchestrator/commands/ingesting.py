@@ -31,7 +31,8 @@ __all__ = ["run_ingest"]
 
 EXIT_SKIPPED = 3
 EXIT_INTERRUPTED = 130
-PROBE_TIMEOUT_S = 2.0
+# Refusals come at once; a busy server that is there gets this long.
+PROBE_TIMEOUT_S = 10.0
 EMBEDDER = "embedder"
 # A model that was restarted is back within seconds; the time for a batch (ingest.embed_timeout_s) ends the tries.
 EMBED_ATTEMPTS = 1000
@@ -149,7 +150,9 @@ async def _is_trias(channel: grpc.aio.Channel, address: str, *, required: bool) 
 @asynccontextmanager
 async def _open_embedder(settings: Settings, console: Console) -> AsyncIterator[Embedder]:
     """The embedder of the Triton that runs, else of one that is started for the time of the run."""
-    patient = settings.inference.model_copy(update={"attempts": EMBED_ATTEMPTS})
+    patient = settings.inference.model_copy(
+        update={"attempts": EMBED_ATTEMPTS, "deadline_s": settings.ingest.embed_timeout_s}
+    )
     async with AsyncExitStack() as stack:
         address = endpoint_of(settings.inference, EMBEDDER)
         if not await _serves_embedder(settings):
