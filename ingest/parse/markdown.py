@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import yaml
 from markdown_it import MarkdownIt
@@ -78,12 +78,13 @@ def _front_matter(text: str, warnings: list[str]) -> tuple[dict[str, str], str]:
 class _PlainLoader(yaml.SafeLoader):
     """Leaves scalars as they are typed: a date stays a date's text. Aliases, the way to blow up YAML, are refused."""
 
-    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
-
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
             raise yaml.YAMLError("aliases are not read")
         return super().compose_node(parent, index)
+
+
+_PlainLoader.yaml_implicit_resolvers = {}
 
 
 def _flat(value: Any) -> str:
