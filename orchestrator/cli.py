@@ -10,7 +10,7 @@ import typer
 import yaml
 from rich.console import Console
 
-from orchestrator.commands import configuration, doctor, ingest, models, triton
+from orchestrator.commands import ask, configuration, doctor, evaluate, ingest, models, serve, triton
 from orchestrator.errors import ConfigurationError, TriasError
 from orchestrator.settings import load_settings
 
@@ -23,11 +23,14 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-app.command("config")(configuration.config)
-app.command("doctor")(doctor.doctor)
+app.command("serve")(serve.serve)
+app.command("ask")(ask.ask)
 app.command("ingest")(ingest.ingest)
-app.add_typer(triton.app, name="triton")
 app.add_typer(models.app, name="models")
+app.add_typer(triton.app, name="triton")
+app.add_typer(evaluate.app, name="eval")
+app.command("doctor")(doctor.doctor)
+app.command("config")(configuration.config)
 
 
 @app.callback()
