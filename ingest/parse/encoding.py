@@ -25,6 +25,7 @@ _COMMON_FIRST_BYTES = {"gb18030": (0xB0, 0xD7), "big5hkscs": (0xA4, 0xC6)}
 _DAMAGED_SHARE = 0.002  # so many characters may be beyond repair before the file is refused
 _CONTROL_SHARE = 0.01
 _SAMPLE_BYTES = 200_000
+_LATIN_BYTES_SHARE = 0.75  # UTF-16 never has more: every other byte of Latin text is zero
 _ORDINARY_SHARE = 0.9  # of the characters are Latin or Chinese where a text is read in its own encoding
 _CONTROLS = frozenset(map(chr, range(32))) - frozenset("\t\n\r\f\v\x1a\x1c\x1d\x1e\x1f")
 
@@ -52,7 +53,10 @@ def decode(data: bytes, source: str, declared: str = "") -> Decoded:
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return _checked(_lenient(data, encoding), source)
-    candidates = [_known(declared), "utf-8", utf16_without_mark(data), *_chinese_by_likelihood(data)]
+    wide = utf16_without_mark(data)
+    if b"\x00" in data and not wide:
+        raise _undecodable(source)
+    candidates = [wide, _known(declared), "utf-8", *_chinese_by_likelihood(data)]
     for candidate in dict.fromkeys(filter(None, candidates)):
         text = _strict(data, candidate)
         if text is not None and "\x00" not in text:
@@ -105,6 +109,8 @@ def utf16_without_mark(data: bytes) -> str:
     sample = data[: _SAMPLE_BYTES // 2 * 2]
     if b"\x00" not in sample:
         return ""  # not one Latin letter, blank or line end: Chinese in another encoding, or no text
+    if sum(0x20 <= byte < 0x7F for byte in sample) > _LATIN_BYTES_SHARE * len(sample):
+        return ""  # pairs of Latin letters would pass for ideographs
     for encoding in ("utf-16-le", "utf-16-be"):
         text = _strict(sample, encoding)
         if text and sum(_is_ordinary(char) for char in text) >= _ORDINARY_SHARE * len(text):

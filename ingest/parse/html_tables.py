@@ -31,7 +31,7 @@ class HtmlGrid:
             node: the element.
             cell_text: gives a cell's text.
         """
-        if node.attributes.get("role") == "presentation" or node.css_first("td table, th table") is not None:
+        if node.attributes.get("role") == "presentation" or _holds_a_table(node):
             return None
         places: _Places = {}
         header_rows = height = 0
@@ -78,6 +78,11 @@ def _put_row(cells: list[LexborNode], places: _Places, row: int, cell_text: Call
         for place in range(across * down if across * down <= _MAX_PLACES else across):
             places.setdefault((row + place // across, column + place % across), cell)
         column += across
+
+
+def _holds_a_table(node: LexborNode) -> bool:
+    # A selector finds the node itself as well.
+    return any(found.mem_id != node.mem_id for found in node.css("table"))
 
 
 def _rows(table: LexborNode) -> Iterator[tuple[LexborNode, bool]]:

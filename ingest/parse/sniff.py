@@ -123,7 +123,7 @@ _MAGICS = (
     (b"MM\x00*", "a picture (TIFF)", "Reading pictures (OCR) comes later."),
     (b"Rar!", "a RAR archive", "Unpack it and ingest what is in it."),
     (b"7z\xbc\xaf", "a 7z archive", "Unpack it and ingest what is in it."),
-    (b"\x1f\x8b", "a gzip archive", "Unpack it and ingest what is in it."),
+    (b"\x1f\x8b\x08", "a gzip archive", "Unpack it and ingest what is in it."),
     (b"\x7fELF", "a program", "Leave it out."),
     (b"MZ", "a program", "Leave it out."),
     (b"SQLite format 3", "an SQLite database", "Leave it out."),

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingest.parse.number_formats import format_number
@@ -66,11 +66,13 @@ def read_chinese(text: str) -> int:
     return total
 
 
+@settings(deadline=None)
 @given(st.integers(1, 99_999_999))
 def test_chinese_thousands_can_be_read_back(value: int) -> None:
     assert read_chinese(format_number(value, "chineseCountingThousand")) == value
 
 
+@settings(deadline=None)
 @given(st.integers(-5, 10**12), st.sampled_from(["upperRoman", "upperLetter", "chineseCounting", "cardinalText"]))
 def test_no_number_is_too_strange(value: int, number_format: str) -> None:
     assert isinstance(format_number(value, number_format), str)
