@@ -11,9 +11,12 @@ from ingest.dates import DATE, end_of_term, find_dates, parse_date, shift_days
 from ingest.labels import NUMBER, parse_number
 from ingest.lines import Line
 
-__all__ = ["Event", "find_doc_number", "find_effective", "find_expiry", "first_published", "read_history"]
+__all__ = ["REVISIONS", "Event", "find_doc_number", "find_effective", "find_expiry", "first_published", "read_history"]
 
 _ACT = re.compile(r"(通过|公布|发布|颁布|批准|印发|修订|修正|修改)")
+REVISIONS = ("修订", "修正", "修改")
+"""The acts that change a document that was published before."""
+
 _IN_FORCE = r"(?:施行|实施|执行|生效|起效|试行)"
 _OWN = (
     r"本(?:法|条例|办法|规定|细则|决定|通知|意见|规则|规范|标准|方案|目录|清单|解释|命令|公告|章程|制度|程序|政策|规程|指南|令"
@@ -64,7 +67,8 @@ def read_history(front: Sequence[Line]) -> list[Event]:
             if not acts or text[: found.start].rstrip().endswith("自"):
                 continue
             excerpt = text[found.start : end].strip("　 ）)")
-            events.append(Event(found.iso, acts[-1], authority_in(behind), line, excerpt))
+            act = next((act for act in acts if act in REVISIONS), acts[-1])
+            events.append(Event(found.iso, act, authority_in(behind), line, excerpt))
     return events
 
 
@@ -98,7 +102,7 @@ def find_doc_number(front: Sequence[Line], history: Sequence[Event]) -> tuple[st
     for event in history:
         behind = re.sub(rf"^{DATE}", "", event.excerpt)
         within = _ORDER.search(re.sub(r"《[^》]*》", "", behind)) or _BRACKETED.search(behind)
-        if within and event.act not in ("修订", "修正", "修改"):
+        if within and event.act not in REVISIONS:
             return re.sub(r"\s", "", within[1]), event.line
     return None
 

@@ -8,7 +8,7 @@ from itertools import takewhile
 
 from ingest.authority import authority_of_number, authority_of_title, level_of, region_of
 from ingest.dates import find_dates
-from ingest.history import find_doc_number, find_effective, find_expiry, first_published, read_history
+from ingest.history import REVISIONS, find_doc_number, find_effective, find_expiry, first_published, read_history
 from ingest.lines import Line, Role
 from ingest.outline import is_heading_text
 from ingest.parse.layout import ParsedDocument
@@ -19,7 +19,6 @@ __all__ = ["read_metadata"]
 
 # 附则 and closing: what a document says of its own validity stands within this many lines of its end, or in its front.
 _TAIL_LINES = 60
-_REVISIONS = ("修订", "修正", "修改")
 _STATUS_WORDS = (
     (("已废止", "失效", "已失效", "废止版"), DocumentStatus.REPEALED),
     (("征求意见稿", "草案", "送审稿"), DocumentStatus.PENDING),
@@ -96,7 +95,7 @@ def _read_dates(fields: _Fields, parsed: ParsedDocument, lines: list[Line], fron
     # The text at hand is that of the last revision.
     for event in sorted(history, key=lambda event: event.iso, reverse=True)[:1]:
         fields.set("publish_date", event.iso, _origin(event.line), event.excerpt)
-        if event.act in _REVISIONS:
+        if event.act in REVISIONS:
             fields.set("version", f"{event.iso}{event.act}", _origin(event.line), event.excerpt)
     for event in history:
         fields.set("authority", event.authority, _origin(event.line), event.excerpt)
@@ -137,12 +136,11 @@ def _read_authority(fields: _Fields, lines: list[Line]) -> None:
             fields.set("authority", text, _origin(line), text)
     authority = fields.get("authority")
     level = level_of(authority, title)
+    named, text = fields.provenance.get("authority", fields.provenance["title"]), authority or title
     if level is AuthorityLevel.UNKNOWN:
-        level = level_of(title, title)
-        fields.set("authority_level", level.value, fields.provenance["title"].origin, title)
-    else:
-        named = fields.provenance.get("authority", fields.provenance["title"])
-        fields.set("authority_level", level.value, named.origin, authority or title)
+        level, named, text = level_of(title, title), fields.provenance["title"], title
+    if level is not AuthorityLevel.UNKNOWN:
+        fields.set("authority_level", level.value, named.origin, text)
     fields.set("region", region_of(title), fields.provenance["title"].origin, title)
     if "authority" in fields.provenance:
         fields.set("region", region_of(authority), fields.provenance["authority"].origin, authority)

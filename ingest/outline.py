@@ -100,7 +100,8 @@ class _Marker:
                 self._take_heading(place, line)
         elif (article := read_article(line.text)) and self._is_label(place, line, article):
             line.role, line.label = Role.ARTICLE, article
-            self._last = article.number
+            slip = article.number != (1,) and article.number < self._last
+            self._last = (self._last[0] + 1,) if slip else article.number
         elif line.block.kind is BlockKind.HEADING and is_heading_text(line.text) and not _NOTE.fullmatch(line.text):
             item = read_item(line.text)
             line.role, line.label = Role.HEADING, item
