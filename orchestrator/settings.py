@@ -130,7 +130,10 @@ class RouterSettings(_Section):
     """How a question is understood."""
 
     max_question_chars: int = Field(2000, ge=1)
-    example_neighbours: int = Field(5, ge=1, description="labelled examples that vote on the intent")
+    example_neighbours: int = Field(8, ge=1, description="labelled examples that vote on the intent")
+    embed_timeout_s: float = Field(0.3, gt=0, description="rules alone decide where the vector takes longer")
+    titles_timeout_s: float = Field(0.2, gt=0, description="looking up documents that the question names")
+    warm_up_timeout_s: float = Field(30.0, gt=0, description="embedding a batch of the packs' examples")
     clarify_below: float = Field(0.45, ge=0, le=1, description="ask back below this confidence")
     rewrite: bool = Field(True, description="normalise colloquial wording")
     max_sub_questions: int = Field(4, ge=1)
@@ -175,6 +178,8 @@ class ReasonerSettings(_Section):
     refuse_below: float = Field(0.3, ge=0, le=1, description="evidence thinner than this is no answer")
     newer_by_days: int = Field(365, ge=1, description="a document this much newer prevails")
     conflict_similarity: float = Field(0.6, gt=0, le=1, description="sentences this alike, numbers apart, are one rule")
+    matter_similarity: float = Field(0.45, gt=0, le=1, description="the same, where the pack knows the matter")
+    context_similarity: float = Field(0.4, ge=0, le=1, description="and this alike in what they are about")
     negation_similarity: float = Field(0.8, gt=0, le=1, description="the same, for a rule and its denial")
     keep_relevance: float = Field(0.6, ge=0, le=1, description="of the best sentence's; the rest is left out")
     support_coverage: float = Field(0.9, gt=0, le=1, description="share of a sentence that its source must hold")

@@ -1,0 +1,267 @@
+"""The router agent: a question in, a plan out. Whatever fails on the way, there is a plan."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import logging
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from orchestrator.domain.pack import DomainPack
+from orchestrator.errors import ConfigurationError, InvalidFieldError, TriasError
+from orchestrator.inference.models import Embedder, Embedding
+from orchestrator.router.lookups import FindTitles, Lookups, TitleHits, Vectors
+from orchestrator.router.normalise import clean
+from orchestrator.router.plan_schema import default_plan, plan_problems
+from orchestrator.router.planner import PackPlanner, Question
+from orchestrator.settings import RouterSettings
+from trias.v1 import common_pb2, plan_pb2, router_service_pb2
+
+__all__ = ["LabellingQueue", "RouterAgent", "RouterStatistics"]
+
+# A hint is a phrase, not a document.
+MAX_HINT_CHARS = 500
+# Examples embedded per call at warm-up.
+TEACHING_BATCH = 64
+
+logger = logging.getLogger(__name__)
+
+
+class LabellingQueue(Protocol):
+    """Where questions wait for a person to label them."""
+
+    def add(self, question: str, *, domain: str, reason: str, intent_id: str, confidence: float) -> None:
+        """Queue a question; returns at once. ``reason``: LOW_CONFIDENCE, CLARIFICATION, INVALID_PLAN."""
+
+
+@dataclass
+class RouterStatistics:
+    """What happened since the start."""
+
+    plans: int = 0
+    defaults: int = 0
+    queued: int = 0
+    degraded: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Clock:
+    """When the stages of one call ended, in milliseconds from its start."""
+
+    started: float
+
+    def now(self) -> float:
+        return (time.perf_counter() - self.started) * 1000
+
+
+class RouterAgent:
+    """Works out what is being asked.
+
+    Args:
+        settings: how far to go, and when to ask back.
+        packs: domain packs by name.
+        default_domain: the pack of a request that names none.
+        embedder: embeds questions and the packs' examples.
+        find_titles: (text, limit) → the library's documents whose title equals, contains or is contained in the text,
+            best first.
+        labelling_queue: takes questions whose intent was in doubt; never blocks.
+        today: the calendar.
+
+    Raises:
+        ConfigurationError: there is no pack of the default domain.
+    """
+
+    def __init__(  # noqa: PLR0917 (what an agent needs is handed to it)
+        self,
+        settings: RouterSettings,
+        packs: Mapping[str, DomainPack],
+        default_domain: str,
+        embedder: Embedder,
+        find_titles: FindTitles,
+        labelling_queue: LabellingQueue | None = None,
+        today: Callable[[], dt.date] = dt.date.today,
+    ) -> None:
+        if default_domain not in packs:
+            known = ", ".join(sorted(packs)) or "none"
+            raise ConfigurationError(
+                f"domain.default: there is no domain pack {default_domain!r}.", hint=f"Known: {known}."
+            )
+        self._settings = settings
+        self._default_domain = default_domain
+        self._embedder = embedder
+        self._lookups = Lookups(
+            embedder, find_titles, embed_timeout_s=settings.embed_timeout_s, titles_timeout_s=settings.titles_timeout_s
+        )
+        self._labelling_queue = labelling_queue
+        self._today = today
+        self._planners = {name: PackPlanner(pack, settings) for name, pack in packs.items()}
+        self._teaching: dict[str, asyncio.Task[None]] = {}
+        self.statistics = RouterStatistics()
+
+    async def warm_up(self) -> None:
+        """Embed the labelled examples of every pack. Until that has succeeded, rules decide alone.
+
+        Raises:
+            TriasError: the embedder failed; `route` works all the same and tries again by itself.
+        """
+        for planner in self._planners.values():
+            await self._teach(planner)
+
+    async def close(self) -> None:
+        """Stop what runs in the background."""
+        for task in self._teaching.values():
+            task.cancel()
+        await asyncio.gather(*self._teaching.values(), return_exceptions=True)
+
+    async def route(self, request: router_service_pb2.RouteRequest) -> router_service_pb2.RouteResponse:
+        """Make a plan of a question.
+
+        Raises:
+            InvalidFieldError: the question is blank or too long, the date is none, or the domain is unknown.
+        """
+        clock = _Clock(time.perf_counter())
+        planner, question = self._read(request)
+        read_ms = clock.now()
+        vectors, titles = await asyncio.gather(
+            self._lookups.vectors(question.compared), self._lookups.titles(question.cleaned)
+        )
+        waited_ms = clock.now() - read_ms
+        plan, degradations = self._plan(planner, question, vectors, titles)
+        self.statistics.plans += 1
+        self.statistics.degraded += bool(degradations)
+        if plan.queued_for_labelling:
+            self._queue(question.asked, plan)
+        return router_service_pb2.RouteResponse(
+            plan=plan, timing=_timing(clock, read_ms, waited_ms, vectors, titles), degradations=degradations
+        )
+
+    def _read(self, request: router_service_pb2.RouteRequest) -> tuple[PackPlanner, Question]:
+        limit = self._settings.max_question_chars
+        if len(request.question) > limit:
+            raise InvalidFieldError(
+                "question", f"{len(request.question)} characters are more than {limit}.", hint="Shorten it."
+            )
+        if not clean(request.question):
+            raise InvalidFieldError("question", "is blank.", hint="Ask something.")
+        if len(request.hint) > MAX_HINT_CHARS:
+            raise InvalidFieldError("hint", f"{len(request.hint)} characters are more than {MAX_HINT_CHARS}.")
+        planner = self._planners.get(request.domain or self._default_domain)
+        if planner is None:
+            known = ", ".join(sorted(self._planners))
+            raise InvalidFieldError("domain", f"there is no domain pack {request.domain!r}.", hint=f"Known: {known}.")
+        question = planner.read(
+            request.question,
+            rewrite=self._settings.rewrite and not request.skip_rewrite,
+            today=_date(request.as_of_date) or self._today(),
+            as_of_date=request.as_of_date,
+            hint=request.hint,
+        )
+        return planner, question
+
+    def _plan(
+        self, planner: PackPlanner, question: Question, vectors: Vectors, titles: TitleHits
+    ) -> tuple[plan_pb2.Plan, list[common_pb2.Degradation]]:
+        degradations = [item for item in (vectors.degradation, titles.degradation) if item is not None]
+        vector = vectors.vector
+        if vectors.embedding is not None and vectors.embedding.fingerprint != planner.fingerprint:
+            # Vectors of two models cannot be compared: rules decide until the examples are embedded again.
+            vector = None
+            self._teach_in_background(planner)
+            degradations.append(_examples_missing())
+        plan_id = uuid.uuid4().hex
+        try:
+            plan = planner.plan(plan_id, question, vector, titles.whole, titles.marked)
+            problems = plan_problems(plan, planner.pack, self._settings.max_sub_questions)
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            # A fault of ours must not cost the answer.
+            logger.exception("The router failed on a question.")
+            problems = [f"{type(error).__name__}: {error}"]
+        if problems:
+            logger.warning("Plan %s is not valid, the default one is used: %s", plan_id, " ".join(problems))
+            self.statistics.defaults += 1
+            plan = default_plan(plan_id, question.asked, planner.pack.name, question.as_of_date)
+            plan.queued_for_labelling = True
+        plan.queued_for_labelling = plan.queued_for_labelling and self._labelling_queue is not None
+        return plan, degradations
+
+    def _queue(self, asked: str, plan: plan_pb2.Plan) -> None:
+        if self._labelling_queue is None:
+            return
+        self.statistics.queued += 1
+        self._labelling_queue.add(
+            asked,
+            domain=plan.domain,
+            reason=_labelling_reason(plan),
+            intent_id=plan.intent.intent_id,
+            confidence=plan.confidence,
+        )
+
+    def _teach_in_background(self, planner: PackPlanner) -> None:
+        running = self._teaching.get(planner.pack.name)
+        if running is None or running.done():
+            self._teaching[planner.pack.name] = asyncio.create_task(self._teach_or_log(planner))
+
+    async def _teach_or_log(self, planner: PackPlanner) -> None:
+        try:
+            await self._teach(planner)
+        except TriasError as error:
+            logger.warning("The examples of %s could not be embedded: %s", planner.pack.name, error)
+
+    async def _teach(self, planner: PackPlanner) -> None:
+        batches: list[Embedding] = []
+        for start in range(0, len(planner.teaching), TEACHING_BATCH):
+            texts = planner.teaching[start : start + TEACHING_BATCH]
+            batches.append(await self._embedder.embed(texts, kind="query", timeout_s=self._settings.warm_up_timeout_s))
+        if len({batch.fingerprint for batch in batches}) == 1:
+            await asyncio.to_thread(planner.learn, batches)
+
+
+def _labelling_reason(plan: plan_pb2.Plan) -> str:
+    if plan.is_default:
+        return "INVALID_PLAN"
+    return "CLARIFICATION" if any(item.required for item in plan.clarifications) else "LOW_CONFIDENCE"
+
+
+def _date(text: str) -> dt.date | None:
+    if not text:
+        return None
+    try:
+        found = dt.date.fromisoformat(text)
+    except ValueError:
+        found = None
+    # Since Python 3.11 fromisoformat also reads 20240101 and 2024-W01-1.
+    if found is None or found.isoformat() != text:
+        raise InvalidFieldError("as_of_date", f"{text!r} is no date.", hint="Write it as YYYY-MM-DD.")
+    return found
+
+
+def _examples_missing() -> common_pb2.Degradation:
+    return common_pb2.Degradation(
+        level=common_pb2.FAULT_LEVEL_DEGRADED,
+        component="embedder",
+        reason="EXAMPLES_NOT_EMBEDDED",
+        detail="The labelled examples are being embedded; rules alone decided on the intent.",
+    )
+
+
+def _timing(clock: _Clock, read_ms: float, waited_ms: float, vectors: Vectors, titles: TitleHits) -> common_pb2.Timing:
+    total = clock.now()
+    model = min(vectors.model_ms, waited_ms)
+    # The two look-ups run side by side; what both waited for is counted once, as the model's.
+    index = max(0.0, min(titles.wall_ms, waited_ms - model))
+    return common_pb2.Timing(
+        total_ms=total,
+        model_ms=model,
+        index_ms=index,
+        overhead_ms=max(0.0, total - model - index),
+        stages=[
+            common_pb2.StageTiming(stage="normalize", wall_ms=read_ms),
+            common_pb2.StageTiming(stage="embed", wall_ms=vectors.wall_ms, model_ms=model),
+            common_pb2.StageTiming(stage="titles", wall_ms=titles.wall_ms, index_ms=index),
+            common_pb2.StageTiming(stage="route", wall_ms=max(0.0, total - read_ms - waited_ms)),
+        ],
+    )

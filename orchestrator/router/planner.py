@@ -1,0 +1,241 @@
+"""Everything the router knows of one pack, and how it makes a plan of a question. No awaits: pure computation."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from orchestrator.domain.lexicon import SlotMatch, SlotMatcher
+from orchestrator.domain.pack import DomainPack
+from orchestrator.domain.schema import FaqEntry
+from orchestrator.inference.models import Embedding
+from orchestrator.router.clarify import ask_intent, ask_slots, is_vague, points_outside
+from orchestrator.router.cost import cheapest, estimate
+from orchestrator.router.faq import FaqMatcher
+from orchestrator.router.intent import IntentClassifier, IntentGuess, IntentReading
+from orchestrator.router.mentions import Mention, find_mentions, read_time, title_within
+from orchestrator.router.normalise import Normalised, Normaliser, clean
+from orchestrator.router.question_type import QuestionTyper
+from orchestrator.router.questions import QuestionSplitter
+from orchestrator.router.slots import missing_slots, slot_messages
+from orchestrator.settings import RouterSettings
+from trias.v1 import plan_pb2
+
+__all__ = ["PackPlanner", "Question", "Titles"]
+
+# Small talk that no rule knows is taken for it only where the examples are this sure.
+SMALL_TALK_CONFIDENCE = 0.6
+_END_MARKS = "？?。！!；; "
+
+Titles = Sequence[tuple[str, str]]
+Vector = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A request, read.
+
+    Attributes:
+        asked: as it came.
+        cleaned: in one line, nothing rewritten.
+        normalised: in the wording of documents.
+        today: what "now" means: the request's as-of date, else the calendar's.
+        as_of_date: of the request; empty where it names none.
+        hint: what to look at again.
+    """
+
+    asked: str
+    cleaned: str
+    normalised: Normalised
+    today: dt.date
+    as_of_date: str
+    hint: str
+
+    @property
+    def text(self) -> str:
+        """The normalised text."""
+        return self.normalised.text
+
+    @property
+    def compared(self) -> str:
+        """What is compared with rules and examples. Without a hint, the very text that the retriever embeds again."""
+        return f"{self.text} {self.hint}" if self.hint else self.text
+
+
+class PackPlanner:
+    """One pack, compiled: rules, lexicon and, once `learn` was called, its examples.
+
+    Attributes:
+        teaching: the texts whose vectors `learn` wants, in order.
+    """
+
+    def __init__(self, pack: DomainPack, settings: RouterSettings) -> None:
+        self.pack = pack
+        self._settings = settings
+        self._normaliser = Normaliser(pack)
+        self._find_slots = SlotMatcher(pack).find
+        self._typer = QuestionTyper(pack)
+        self._splitter = QuestionSplitter(pack, self._find_slots, settings.max_sub_questions)
+        self._intents = IntentClassifier(pack, settings.example_neighbours)
+        self._faq = FaqMatcher(pack, self._worded, self._find_slots)
+        self._examples = [self._worded(text) for _, text in self._intents.examples]
+        self._intents.calibrate_rules(self._examples)
+        self.teaching: tuple[str, ...] = (*self._examples, *self._faq.questions)
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the embedder whose vectors were learnt; empty before."""
+        return self._intents.bank.fingerprint if self._intents.bank else ""
+
+    def learn(self, batches: Sequence[Embedding]) -> None:
+        """Take the vectors of `teaching`, in batches of one model, in order."""
+        vectors = np.concatenate([batch.vectors for batch in batches])
+        count = len(self._examples)
+        self._faq.learn(vectors[count:])
+        self._intents.learn(self._examples, vectors[:count], batches[0].fingerprint)
+
+    def read(self, asked: str, *, rewrite: bool, today: dt.date, as_of_date: str, hint: str) -> Question:
+        """Clean and normalise a question."""
+        cleaned = clean(asked)
+        normalised = self._normaliser.rewrite(cleaned) if rewrite else Normalised(cleaned)
+        return Question(asked, cleaned, normalised, today, as_of_date, clean(hint))
+
+    def plan(
+        self, plan_id: str, question: Question, vector: Vector | None, titles: Titles, marked: Mapping[str, Titles]
+    ) -> plan_pb2.Plan:
+        """Make the plan.
+
+        Args:
+            plan_id: its id.
+            question: as `read` returned it.
+            vector: of ``question.compared``, L2-normalised, by the embedder that was learnt; None where there is none.
+            titles: (document id, title) of the library's documents that may be named in the question.
+            marked: the same for each title in 《》.
+        """
+        text = question.text
+        slots = self._find_slots(text)
+        mentions = _mentions(question, titles, marked)
+        reading = self._intents.read(question.compared, vector)
+        time = read_time(text, question.today)
+        parts = self._sub_questions(text, reading)
+        plan = plan_pb2.Plan(
+            plan_id=plan_id,
+            question=question.asked,
+            normalized_question=text,
+            rewrites=[
+                plan_pb2.Rewrite(before=item.before, after=item.after, decided_by="pack")
+                for item in question.normalised.replacements
+            ],
+            domain=self.pack.name,
+            slots=slot_messages(slots),
+            question_type=self._typer.classify(text, self._type_hint(reading)),
+            sub_questions=parts,
+            named_documents=mentions,
+            version_preference=time.preference,
+            version_label=time.version_label,
+            as_of_date=question.as_of_date or time.as_of_date,
+            estimates=estimate(len(text), max(len(parts), 1)),
+        )
+        self._decide_intent(plan, text, slots, reading)
+        self._decide_strategy(plan, question, vector, reading)
+        return plan
+
+    def faq_entry(self, question: Question, vector: Vector | None) -> FaqEntry | None:
+        """The FAQ entry that asks the same."""
+        return self._faq.find(question.compared, vector, self._intents.bank)
+
+    def _worded(self, text: str) -> str:
+        return self._normaliser.rewrite(clean(text)).text.rstrip(_END_MARKS)
+
+    def _type_hint(self, reading: IntentReading) -> str:
+        return self.pack.intent_paths[reading.best.intent_id][-1].question_type if reading.best else ""
+
+    def _sub_questions(self, text: str, reading: IntentReading) -> list[plan_pb2.SubQuestion]:
+        parts = self._splitter.split(text)
+        if len(parts) < 2:
+            return []
+        hint = self._type_hint(reading)
+        return [
+            plan_pb2.SubQuestion(
+                sub_question_id=f"q{number}",
+                text=part,
+                slots=slot_messages(self._find_slots(part)),
+                question_type=self._typer.classify(part, hint),
+            )
+            for number, part in enumerate(parts, start=1)
+        ]
+
+    def _decide_intent(
+        self, plan: plan_pb2.Plan, text: str, slots: Sequence[SlotMatch], reading: IntentReading
+    ) -> None:
+        best = reading.best or IntentGuess("", 0.0, "default")
+        plan.alternatives.extend(self._intent(guess) for guess in reading.alternatives)
+        chosen = best
+        if best.confidence < self._settings.clarify_below:
+            # Named things give a search something to hold on to, however open the intent is.
+            vague = is_vague(text) and not plan.named_documents
+            chosen = best if vague or reading.broader is None else reading.broader
+            offered = [guess.intent_id for guess in (best, *reading.alternatives) if guess.intent_id]
+            plan.clarifications.append(ask_intent(self.pack, offered, required=vague))
+            plan.queued_for_labelling = True
+        else:
+            required = self.pack.intent_paths[best.intent_id][-1].requires
+            open_slots = missing_slots(required, slots)
+            guess_without = points_outside(text) and not plan.named_documents
+            plan.clarifications.extend(ask_slots(self.pack, open_slots, required=guess_without))
+        plan.intent.CopyFrom(self._intent(chosen))
+        plan.confidence = chosen.confidence
+
+    def _intent(self, guess: IntentGuess) -> plan_pb2.Intent:
+        return plan_pb2.Intent(
+            path=self.pack.labels(guess.intent_id) if guess.intent_id else (),
+            intent_id=guess.intent_id,
+            confidence=guess.confidence,
+            decided_by=guess.decided_by,
+        )
+
+    def _decide_strategy(
+        self, plan: plan_pb2.Plan, question: Question, vector: Vector | None, reading: IntentReading
+    ) -> None:
+        admissible = {plan_pb2.STRATEGY_FULL}
+        if self._is_small_talk(plan, question, reading):
+            admissible.add(plan_pb2.STRATEGY_NO_RETRIEVAL)
+        elif not (plan.sub_questions or plan.named_documents or plan.as_of_date) and self.faq_entry(question, vector):
+            admissible.add(plan_pb2.STRATEGY_FAQ)
+        plan.strategy = cheapest(plan.estimates, admissible)
+        if plan.strategy == plan_pb2.STRATEGY_NO_RETRIEVAL:
+            del plan.clarifications[:]
+
+    def _is_small_talk(self, plan: plan_pb2.Plan, question: Question, reading: IntentReading) -> bool:
+        if any(pattern.search(question.text) for pattern in self.pack.small_talk):
+            return True
+        if reading.best is None or self.pack.intent_paths[reading.best.intent_id][-1].retrieval:
+            return False
+        if plan.slots or plan.named_documents:
+            return False
+        return reading.best.decided_by == "rule" or (
+            reading.rules_spoke or reading.best.confidence >= SMALL_TALK_CONFIDENCE
+        )
+
+
+def _mentions(question: Question, titles: Titles, marked: Mapping[str, Titles]) -> list[plan_pb2.DocumentMention]:
+    named: dict[str, list[str]] = {}
+    for document_id, title in titles:
+        name = title_within(title, question.cleaned)
+        if name:
+            named.setdefault(name, []).append(document_id)
+    found = find_mentions(question.text, list(named))
+    # A title that rewriting changed still counts.
+    found += [Mention(name, 0, 0) for name in named if name not in question.text and name not in marked]
+    for name, documents in marked.items():
+        named[name] = [document_id for document_id, _ in documents]
+    return [
+        plan_pb2.DocumentMention(
+            text=mention.title, clause_label=mention.label, document_ids=named.get(mention.title, [])
+        )
+        for mention in found
+    ]
