@@ -80,9 +80,9 @@ async def _serve(settings: Settings, models: list[str] | None) -> None:
         typer.echo("Stop with Ctrl-C.")
         async with Watchdog(server, settings.canary):
             await stop.wait()
+        typer.echo("stopping tritonserver …")
     finally:
         stopping.cancel()
-        typer.echo("stopping tritonserver …")
         await server.stop()
 
 

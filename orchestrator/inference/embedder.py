@@ -27,6 +27,8 @@ __all__ = ["TritonEmbedder", "endpoint_of"]
 
 # A question waits for an answer; passages wait for the next file. Models without priority levels ignore it.
 PRIORITY: dict[TextKind, int] = {"query": 1, "passage": 2}
+# What reading a large vocabulary may take on a busy machine.
+FIRST_LOAD_S = 60.0
 # Kept back from each call's time, so that Triton's answer "too late" still reaches us in time.
 MARGIN_S = 0.01
 # Versions that may replace each other within one call before we give up on it.
@@ -119,8 +121,13 @@ class TritonEmbedder:
         return await finish_within(work, deadline, f"Embedding {len(texts)} texts")
 
     async def fingerprint(self) -> str:
-        """The fingerprint of the version that would answer now; asks Triton."""
-        deadline = Deadline.after(self._settings.deadline_s)
+        """The fingerprint of the version that would answer now; asks Triton.
+
+        The first call also loads the tokenizer, which may take longer than a question has: servers call this before
+        they take questions.
+        """
+        usual = self._settings.deadline_s
+        deadline = Deadline.after(usual if self._versions().known else max(usual, FIRST_LOAD_S))
         version = await finish_within(self._refresh(deadline), deadline, f"Asking for the version of '{self._model}'")
         return version.fingerprint
 

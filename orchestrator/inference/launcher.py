@@ -17,7 +17,7 @@ from orchestrator.inference import guard
 from orchestrator.inference.control import TritonControl
 from orchestrator.inference.installation import TritonInstallation, build_backend_directory, find_triton
 from orchestrator.inference.ports import choose_ports
-from orchestrator.inference.repository import servable_models, served_config
+from orchestrator.inference.repository import renewed_config, servable_models, served_config
 from orchestrator.inference.serverlog import ServerLog
 from orchestrator.inference.shared_memory import remove_leftover_regions
 from orchestrator.inference.stubs import StubTable
@@ -159,6 +159,10 @@ class TritonServer:
     async def load(self, model: str) -> None:
         """Load a model, or what is new in its folder, with the fingerprints of its versions as parameters."""
         await self.control.load(model, config=served_config(self.repository, model))
+
+    async def renew(self, model: str) -> None:
+        """Replace all instances of a model that Triton takes for ready; see `renewed_config`."""
+        await self.control.load(model, config=renewed_config(self.repository, model))
 
     async def crashed_models(self) -> frozenset[str]:
         """The models whose Python stub has died since the last call; see `StubTable.crashed`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ from tritonclient.grpc import model_config_pb2
 from orchestrator.errors import ConfigurationError, ModelNotFoundError
 from orchestrator.inference.manifest import MANIFEST_FILE
 
-__all__ = ["CONFIG_FILE", "fingerprint_parameter", "servable_models", "served_config", "versions_of"]
+__all__ = ["CONFIG_FILE", "fingerprint_parameter", "renewed_config", "servable_models", "served_config", "versions_of"]
 
 CONFIG_FILE = "config.pbtxt"
+RENEWAL = "renewal"
 
 
 def fingerprint_parameter(version: str) -> str:
@@ -74,6 +76,17 @@ def served_config(repository: Path, model: str) -> dict[str, Any]:
             config.parameters[fingerprint_parameter(version)].string_value = fingerprint
     override: dict[str, Any] = json_format.MessageToDict(config, preserving_proto_field_name=True)
     return override
+
+
+def renewed_config(repository: Path, model: str) -> dict[str, Any]:
+    """`served_config` with a parameter that no load had before.
+
+    Triton loads a model that counts as ready only if its configuration differs; then the new instances start beside
+    the old ones, and those of them that still live go on answering until the new ones do.
+    """
+    config = served_config(repository, model)
+    config.setdefault("parameters", {})[RENEWAL] = {"string_value": str(time.time_ns())}
+    return config
 
 
 def _fingerprint(path: Path) -> str:

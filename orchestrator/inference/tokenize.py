@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from tokenizers import Encoding, Tokenizer
 
 from orchestrator.errors import ModelNotFoundError
 
-__all__ = ["TextTokenizer"]
+__all__ = ["TextTokenizer", "load_tokenizer"]
 
 # Below this many characters, handing over to a thread costs more than tokenising (about 1 µs a character).
 INLINE_CHARS = 2_000
@@ -20,32 +21,51 @@ PAD_TOKENS = ("<pad>", "[PAD]")
 UNKNOWN_TOKENS = ("<unk>", "[UNK]")
 
 
+def load_tokenizer(path: Path, *, max_length: int, known: TextTokenizer | None = None) -> TextTokenizer:
+    """Read a ``tokenizer.json``; ``known`` is given back where it is the same one.
+
+    Parsing takes a second for a large vocabulary, and a model that was fine-tuned keeps its tokenizer: that second
+    must not be taken from the questions that come while it goes live.
+
+    Args:
+        path: the file.
+        max_length: tokens kept, the special ones included.
+        known: a tokenizer that is loaded already.
+
+    Raises:
+        ModelNotFoundError: the file is missing or is not a tokenizer.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ModelNotFoundError(
+            f"{path} cannot be read ({error.strerror}).", hint="`trias models build` makes it."
+        ) from None
+    digest = hashlib.sha256(content).hexdigest()
+    if known is not None and (known.digest, known.max_length) == (digest, max_length):
+        return known
+    try:
+        return TextTokenizer(content, max_length=max_length)
+    except Exception as error:  # the library raises bare exceptions
+        raise ModelNotFoundError(
+            f"{path} is not a tokenizer: {error}.", hint="`trias models build` makes a new one."
+        ) from None
+
+
 class TextTokenizer:
-    """A loaded ``tokenizer.json`` that cuts to the model's length.
+    """A tokenizer that cuts to its model's length.
 
     A special token that is spelled out in a text (``</s>``, ``＜/s＞``) counts as an unknown word: no question can end
     itself early or pass for padding.
 
     Args:
-        path: the ``tokenizer.json``.
+        content: of a ``tokenizer.json``.
         max_length: tokens kept, the special ones included.
-
-    Raises:
-        ModelNotFoundError: the file is missing or is not a tokenizer.
     """
 
-    def __init__(self, path: Path, *, max_length: int) -> None:
-        try:
-            # From bytes, since the library's own file reader names neither the file nor the reason.
-            self._tokenizer = Tokenizer.from_buffer(path.read_bytes())
-        except OSError as error:
-            raise ModelNotFoundError(
-                f"{path} cannot be read ({error.strerror}).", hint="`trias models build` makes it."
-            ) from None
-        except Exception as error:
-            raise ModelNotFoundError(
-                f"{path} is not a tokenizer: {error}.", hint="`trias models build` makes a new one."
-            ) from None
+    def __init__(self, content: bytes, *, max_length: int) -> None:
+        self._tokenizer = Tokenizer.from_buffer(content)
+        self.digest = hashlib.sha256(content).hexdigest()
         self.max_length = max_length
         self._max_chars = max_length * MAX_CHARS_PER_TOKEN
         self._tokenizer.no_padding()

@@ -12,7 +12,7 @@ from orchestrator.errors import FingerprintMismatchError, ModelError, ModelNotFo
 from orchestrator.inference.control import TritonControl
 from orchestrator.inference.manifest import TOKENIZER_FILE, Manifest, read_manifest
 from orchestrator.inference.repository import fingerprint_parameter
-from orchestrator.inference.tokenize import TextTokenizer
+from orchestrator.inference.tokenize import TextTokenizer, load_tokenizer
 
 __all__ = ["ModelVersion", "VersionKeeper"]
 
@@ -157,7 +157,10 @@ class VersionKeeper:
                 metadata={"served": served, "on_disk": manifest.fingerprint},
             )
         tokenizer = await asyncio.to_thread(
-            TextTokenizer, self._folder / version / TOKENIZER_FILE, max_length=manifest.max_length
+            load_tokenizer,
+            self._folder / version / TOKENIZER_FILE,
+            max_length=manifest.max_length,
+            known=self._current.tokenizer if self._current is not None else None,
         )
         output = _dense_output(manifest, [item.name for item in config.output])
         if config.max_batch_size < 1:

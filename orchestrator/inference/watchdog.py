@@ -10,88 +10,20 @@ import asyncio
 import contextlib
 import logging
 from dataclasses import dataclass, replace
-from pathlib import Path
 from types import TracebackType
-from typing import Protocol
 
-from orchestrator.errors import DeadlineExceededError, ModelUnavailableError, TriasError
+from orchestrator.errors import DeadlineExceededError, TriasError
 from orchestrator.inference.canary import send_canary
-from orchestrator.inference.control import TritonControl
-from orchestrator.inference.failures import BUSY, CRASHED, REJECTED, UNREACHABLE, cause_of
-from orchestrator.inference.repository import served_config
+from orchestrator.inference.failures import BETWEEN_LOADS, BUSY, CRASHED, REJECTED, UNREACHABLE, cause_of
+from orchestrator.inference.hosts import TritonHost
 from orchestrator.inference.triton import TritonClient
 from orchestrator.settings import CanarySettings
 
-__all__ = ["RemoteTriton", "TritonHost", "Watchdog", "WatchdogCounters"]
+__all__ = ["Watchdog", "WatchdogCounters"]
 
 log = logging.getLogger(__name__)
 
 FIRST_PAUSE_S = 0.5
-
-
-class TritonHost(Protocol):
-    """A Triton that can be watched: `TritonServer`, or `RemoteTriton`."""
-
-    @property
-    def models(self) -> tuple[str, ...]:
-        """What it is to serve."""
-
-    @property
-    def grpc_address(self) -> str:
-        """host:port of its gRPC endpoint."""
-
-    @property
-    def control(self) -> TritonControl:
-        """Its control API."""
-
-    async def load(self, model: str) -> None:
-        """Load a model with the configuration that it shall have."""
-
-    async def restart(self) -> None:
-        """Start the server anew; ModelUnavailableError where that is not ours to do."""
-
-    async def exited(self) -> int:
-        """Wait until the server's process ends."""
-
-    async def crashed_models(self) -> frozenset[str]:
-        """Models whose process is known to have died since the last call; empty where that cannot be seen."""
-
-
-class RemoteTriton:
-    """A Triton that somebody else starts: its models are loaded and reloaded, its process is left alone.
-
-    Args:
-        address: host:port of its gRPC endpoint.
-        repository: the model repository that it serves, or a copy.
-        models: what it is to serve.
-    """
-
-    def __init__(self, address: str, *, repository: Path, models: tuple[str, ...]) -> None:
-        self.grpc_address = address
-        self.models = models
-        self.control = TritonControl(address)
-        self._repository = repository
-
-    async def load(self, model: str) -> None:
-        """Load a model with the fingerprints of its versions as parameters."""
-        await self.control.load(model, config=served_config(self._repository, model))
-
-    async def restart(self) -> None:
-        """Refused: the process is not ours."""
-        raise ModelUnavailableError(f"Triton on {self.grpc_address} does not answer.", hint="Start it again there.")
-
-    async def exited(self) -> int:
-        """Never returns: the process is not ours to see."""
-        await asyncio.Event().wait()
-        return 0
-
-    async def crashed_models(self) -> frozenset[str]:
-        """None are seen from here: the canaries must find them."""
-        return frozenset()
-
-    async def close(self) -> None:
-        """Close the connection."""
-        await self.control.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,11 +198,12 @@ class Watchdog:
             await self._reload(model, str(error))
 
     async def _reload(self, model: str, reason: str) -> None:
-        # Unloaded first: Triton takes a crashed model for ready, and a plain load of a ready model does nothing.
         log.warning("reloading model %s: %s", model, reason)
-        with contextlib.suppress(TriasError):
+        await self._host.renew(model)
+        error = await self._canary(model)
+        if error is not None and cause_of(error) in (CRASHED, BETWEEN_LOADS):
             await self._host.control.unload(model)
-        await self._host.load(model)
+            await self._host.load(model)
         self._count(heals=1)
         log.warning("model %s is back", model)
 

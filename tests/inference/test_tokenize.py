@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import ModelNotFoundError
-from orchestrator.inference.tokenize import TextTokenizer
+from orchestrator.inference.tokenize import TextTokenizer, load_tokenizer
 
 BOS, PAD, EOS, UNKNOWN = 0, 1, 2, 3
 
@@ -14,7 +14,7 @@ BOS, PAD, EOS, UNKNOWN = 0, 1, 2, 3
 @pytest.fixture
 def tokenizer(tiny_repository: Any) -> TextTokenizer:
     tiny_repository.publish()
-    return TextTokenizer(tiny_repository.path / "embedder" / "1" / "tokenizer.json", max_length=6)
+    return load_tokenizer(tiny_repository.path / "embedder" / "1" / "tokenizer.json", max_length=6)
 
 
 async def test_texts_are_framed_cut_and_prefixed(tokenizer: TextTokenizer) -> None:
@@ -46,4 +46,15 @@ def test_a_broken_file_is_named(tmp_path: Path, content: bytes | None) -> None:
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(ModelNotFoundError, match=r"tokenizer\.json"):
-        TextTokenizer(path, max_length=8)
+        load_tokenizer(path, max_length=8)
+
+
+def test_the_same_tokenizer_is_not_read_twice(tiny_repository: Any) -> None:
+    paths = []
+    for version, words in {"1": ("a", "b"), "2": ("a", "b"), "3": ("b", "a")}.items():
+        tiny_repository.publish(version=version, words=words)
+        paths.append(tiny_repository.path / "embedder" / version / "tokenizer.json")
+    first = load_tokenizer(paths[0], max_length=8)
+    assert load_tokenizer(paths[1], max_length=8, known=first) is first
+    assert load_tokenizer(paths[1], max_length=9, known=first) is not first
+    assert load_tokenizer(paths[2], max_length=8, known=first) is not first

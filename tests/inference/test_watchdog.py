@@ -16,8 +16,9 @@ import pytest_asyncio
 
 from orchestrator.errors import ModelUnavailableError
 from orchestrator.inference.embedder import TritonEmbedder
+from orchestrator.inference.hosts import RemoteTriton
 from orchestrator.inference.launcher import TritonServer
-from orchestrator.inference.watchdog import RemoteTriton, Watchdog
+from orchestrator.inference.watchdog import Watchdog
 from orchestrator.settings import CanarySettings, InferenceSettings, LauncherSettings
 
 pytestmark = pytest.mark.triton
