@@ -24,8 +24,8 @@ async def run(*arguments: str) -> tuple[int, str]:
     return process.returncode, output.decode()
 
 
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
-async def test_start_status_load_stop(tiny_repository: Any, tmp_path: Path, stop: signal.Signals) -> None:
+@pytest.mark.slow
+async def test_start_status_load_stop(tiny_repository: Any, tmp_path: Path) -> None:
     tiny_repository.publish()
     common = (
         *("--set", f"paths.model_repository={tiny_repository.path}", "--set", f"paths.data={tmp_path / 'data'}"),
@@ -50,7 +50,7 @@ async def test_start_status_load_stop(tiny_repository: Any, tmp_path: Path, stop
     tiny_repository.publish(version="2")
     code, output = await run(*common, *endpoint, "triton", "load", "embedder")
     assert (code, output.partition(" on ")[0]) == (0, "embedder: version 2")
-    server.send_signal(stop)
+    server.send_signal(signal.SIGINT)
     assert await server.wait() == 0
     code, output = await run(*common, *endpoint, "triton", "status")
     assert code == 1
