@@ -11,7 +11,8 @@ __all__ = ["CharacterStyle", "ListReference", "ParagraphStyle", "StyleSheet"]
 
 _BODY_LEVEL = 9  # w:outlineLvl 0 to 8 are headings, 9 is body text
 _HEADING_NAME = re.compile(r"^(?:heading|标题) ?([1-9])$", re.IGNORECASE)
-_CONTENTS_NAME = re.compile(r"^(?:toc (?:[1-9]|heading)|table of figures)$", re.IGNORECASE)
+_CONTENTS_NAME = re.compile(r"^(?:toc (?:[1-9]|heading)|table of figures|目录(?: ?[1-9]|标题)?)$", re.IGNORECASE)
+_SUBTITLE_NAMES = frozenset({"subtitle", "副标题"})
 _TITLE_NAMES = frozenset({"title", "标题", "文档标题", "公文标题"})
 _DEFAULT_HALF_POINTS = 20  # what Word takes where nothing says a size
 
@@ -121,7 +122,7 @@ class StyleSheet:
             list_reference=_list_reference(properties),
             hidden=self._default_hidden if hidden is None else hidden,
             half_points=_nearest_size(chain) or self._default_half_points,
-            is_title=any(name.lower() in _TITLE_NAMES for name in names),
+            is_title=any(name.lower() in _TITLE_NAMES for name in names) and names[0].lower() not in _SUBTITLE_NAMES,
             is_contents=any(_CONTENTS_NAME.match(name) for name in names),
         )
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-__all__ = ["symbol", "unicode_bullet"]
+import re
+
+__all__ = ["has_private", "readable", "symbol", "unicode_bullet"]
 
 # Word stores a symbol font's code in the private use area, at U+F000 plus the code.
 _PRIVATE_FIRST, _PRIVATE_LAST = 0xF000, 0xF0FF
+_PRIVATE = re.compile("[\uf001-\uf0ff]")
 _UNKNOWN = "□"
 
 # Adobe's Symbol encoding, codes 0x20 to 0x7E and 0xA1 to 0xFE.
@@ -49,16 +52,24 @@ def symbol(font: str, code: int) -> str:
     return chr(code) if valid else _UNKNOWN
 
 
+def readable(text: str, font: str) -> str:
+    """A text with the private characters of a symbol font made readable; they are marked where the font is unknown."""
+    return "".join(symbol(font, ord(char)) if _is_private(char) else char for char in text)
+
+
+def has_private(text: str) -> bool:
+    """Whether a text holds characters by which symbol fonts are addressed."""
+    return _PRIVATE.search(text) is not None
+
+
+def _is_private(char: str) -> bool:
+    return _PRIVATE_FIRST < ord(char) <= _PRIVATE_LAST
+
+
 def unicode_bullet(text: str, font: str) -> str:
-    """A bullet's text with the private characters of symbol fonts made readable."""
+    """A bullet's text with the private characters of symbol fonts made readable; an unknown one is a plain bullet."""
     table = _FONTS.get(font.strip().lower())
     if table is _WINGDINGS and len(text) == 1 and ord(text) < 0x100:
         return table.get(ord(text), "•")
-    shown = []
-    for char in text:
-        code = ord(char) - _PRIVATE_FIRST
-        if not 0 <= code <= _PRIVATE_LAST - _PRIVATE_FIRST:
-            shown.append(char)
-        else:
-            shown.append((table or _BULLETS).get(code, "•"))
-    return "".join(shown)
+    known = _BULLETS if table is None else table
+    return "".join(known.get(ord(char) - _PRIVATE_FIRST, "•") if _is_private(char) else char for char in text)

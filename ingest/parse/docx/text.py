@@ -10,13 +10,15 @@ from ingest.parse.docx.fields import Field, is_contents_instruction, is_contents
 from ingest.parse.docx.formulas import MATH, formula_text
 from ingest.parse.docx.names import VML, Element, W, integer, is_on, mc, w, w_child_value
 from ingest.parse.docx.styles import ParagraphStyle, StyleSheet
-from ingest.parse.docx.symbols import symbol
+from ingest.parse.docx.symbols import has_private, readable, symbol
 
 __all__ = ["Inline", "InlineReader", "NoteReference", "is_placeholder", "shown_branch"]
 
 _XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _XML_BLANKS = " \t\r\n"
-_BREAK_LINE = str.maketrans({"\n": " ", "\r": None})
+# Inside a text element a line's end is a blank, and a soft hyphen is seen at a line's end only.
+_TRANSLATED = frozenset("\n\r\u00ad")
+_TRANSLATED_TO = str.maketrans({"\n": " ", "\r": None, "\u00ad": None})
 
 _TEXT, _RUN, _RUN_PROPERTIES = w("t"), w("r"), w("rPr")
 _FIELD_MARK, _INSTRUCTION = w("fldChar"), w("instrText")
@@ -265,7 +267,12 @@ def _text_of(element: Element) -> str:
     text = element.text or ""
     if element.get(_XML_SPACE) != "preserve":
         text = text.strip(_XML_BLANKS)  # as Word does
-    return text.translate(_BREAK_LINE) if "\n" in text or "\r" in text else text
+    if not _TRANSLATED.isdisjoint(text):
+        text = text.translate(_TRANSLATED_TO)
+    if has_private(text):
+        fonts = None if element.getparent() is None else element.getparent().find(f"{_RUN_PROPERTIES}/{W}rFonts")
+        text = readable(text, "" if fonts is None else fonts.get(w("ascii"), ""))
+    return text
 
 
 def _symbol_of(element: Element) -> str:

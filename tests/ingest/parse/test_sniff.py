@@ -37,6 +37,8 @@ def zipped(write, name: str, *members: str):
         ("a.md", "# 标题\n<html>", Format.MARKDOWN),
         ("a.txt", "第一条", Format.TEXT),
         ("BM.txt", "BMI 指数", Format.TEXT),
+        ("tags.txt", "网页以 <html> 开头", Format.TEXT),
+        ("blank.txt", " " * 9000 + "第一条", Format.TEXT),
         ("MZ.txt", "MZ 是缩写", Format.TEXT),
     ],
 )
@@ -57,7 +59,8 @@ def test_word_document(docx):
         ("a.pdf", "第一条 目的", Format.TEXT, "plain text"),
         ("a.txt", "<!doctype html><p>甲", Format.HTML, "HTML"),
         ("a", "第一条", Format.TEXT, "no suffix"),
-        ("a.csv", "甲,乙", Format.TEXT, ".csv"),
+        ("通知（2024.1.1）", "第一条", Format.TEXT, "no suffix"),
+        ("a.doc", "<html><body>甲", Format.HTML, ".doc"),
     ],
 )
 def test_name_that_lies_is_a_warning(write, name, content, expected, told):
@@ -72,7 +75,7 @@ def test_name_that_lies_is_a_warning(write, name, content, expected, told):
         ("a.docx", b"", "EMPTY_FILE"),
         ("a.txt", b"  \r\n\t", "EMPTY_FILE"),
         ("a.txt", b"\xef\xbb\xbf", "EMPTY_FILE"),
-        ("a.docx", bytes(2000), "EMPTY_FILE"),
+        ("a.docx", bytes(20_000), "EMPTY_FILE"),
         ("a.docx", COMPOUND + "EncryptedPackage".encode("utf-16-le"), "ENCRYPTED"),
         ("a.doc", COMPOUND + "WordDocument".encode("utf-16-le"), "UNKNOWN_FORMAT"),
         ("a.wps", COMPOUND, "UNKNOWN_FORMAT"),
@@ -84,6 +87,8 @@ def test_name_that_lies_is_a_warning(write, name, content, expected, told):
         ("a.gz", b"\x1f\x8b\x08", "UNKNOWN_FORMAT"),
         ("a.txt", b"\x00\x01\x02\x03\xfe" * 100, "MISLABELLED"),
         ("a.bin", b"\x00\x01\x02\x03\xfe" * 100, "UNKNOWN_FORMAT"),
+        ("a.csv", "甲,乙", "UNKNOWN_FORMAT"),
+        ("a.py", "print()", "UNKNOWN_FORMAT"),
         ("a.xml", b'<?xml version="1.0"?><?mso-application progid="Word.Document"?>', "UNKNOWN_FORMAT"),
         ("a.mht", b"MIME-Version: 1.0\r\nContent-Type: multipart/related", "UNKNOWN_FORMAT"),
     ],
@@ -99,6 +104,8 @@ def test_refused_with_a_reason(write, name, content, kind):
 def test_other_packages_are_named(write, member, told):
     with pytest.raises(DocumentError, match=told):
         sniff(zipped(write, "a.docx", "[Content_Types].xml", member), "a.docx")
+    assert kind_of(zipped(write, "b.docx", member)) == "MISLABELLED"
+    assert kind_of(zipped(write, "b.xlsx", member)) == "UNKNOWN_FORMAT"
 
 
 def test_plain_archive(write):
