@@ -92,6 +92,7 @@ async def build_service(settings: Settings) -> AsyncIterator[Service]:
             local_router = RouterAgent(
                 settings.router, packs, settings.domain.default, embedder, find_titles, labelling
             )
+            stack.push_async_callback(local_router.close)
         local_retriever = (
             RetrieverAgent(settings.retriever, settings.scoring, library, embedder) if library is not None else None
         )
