@@ -179,7 +179,7 @@ class ReasonerSettings(_Section):
     newer_by_days: int = Field(365, ge=1, description="a document this much newer prevails")
     conflict_similarity: float = Field(0.6, gt=0, le=1, description="sentences this alike, numbers apart, are one rule")
     matter_similarity: float = Field(0.45, gt=0, le=1, description="the same, where the pack knows the matter")
-    context_similarity: float = Field(0.4, ge=0, le=1, description="and this alike in what they are about")
+    context_similarity: float = Field(0.5, ge=0, le=1, description="and this alike in what they are about")
     negation_similarity: float = Field(0.8, gt=0, le=1, description="the same, for a rule and its denial")
     keep_relevance: float = Field(0.6, ge=0, le=1, description="of the best sentence's; the rest is left out")
     support_coverage: float = Field(0.9, gt=0, le=1, description="share of a sentence that its source must hold")

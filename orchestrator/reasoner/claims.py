@@ -38,6 +38,7 @@ class Claim:
 
     Attributes:
         claim_id: "c1", "c2", … within one answer.
+        matter_is_specific: whether the pack says what kind of number states the matter: 报销比例 is, 义务 isn't.
         quantity: the number that it states; None for a rule without one.
         conditions: other numbers of the sentence under which it holds (超过5000元的部分).
         increment: whether the number adds to another one (提高5个百分点), or states the value itself.
@@ -52,6 +53,7 @@ class Claim:
     matter: str
     scope: Scope
     negated: bool
+    matter_is_specific: bool = False
     quantity: Quantity | None = None
     conditions: tuple[Quantity, ...] = ()
     increment: bool = False
@@ -126,6 +128,7 @@ def _of_quantities(item: Evidence) -> Iterable[Claim]:
             matter=hit.matter.name if hit else "",
             scope=scope,
             negated=is_negated(text[start:end]),
+            matter_is_specific=bool(hit and hit.matter.kind not in {"", "other"}),
             quantity=quantity,
             conditions=tuple(
                 other for other in quantities[:index] if other.end <= quantity.start and _is_condition(text, other)

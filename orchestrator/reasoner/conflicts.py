@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -11,7 +12,7 @@ from orchestrator.domain.units import base_of
 from orchestrator.reasoner.claims import Claim
 from orchestrator.reasoner.matters import masked
 from orchestrator.reasoner.scope import Scope, ScopeReader
-from orchestrator.reasoner.similarity import aligned_quantities, dice, grams_of, without_negation
+from orchestrator.reasoner.similarity import aligned_quantities, dice, grams_of, plain, without_negation
 from orchestrator.settings import ReasonerSettings
 from trias.v1 import passage_pb2
 
@@ -19,6 +20,18 @@ __all__ = ["Conflict", "find_conflicts"]
 
 # Dates of publication and of coming into force differ between any two documents and contradict nothing.
 _UNCOMPARED_MATTERS = frozenset({"施行日期", "文件有效期"})
+# A statement this little less like than the best counterpart is as good as it.
+NEARLY = 0.03
+# What each condition that two statements share takes off the likeness that one matter needs, and what it needs always.
+SHARED_CONDITION, LEAST_SIMILARITY = 0.1, 0.2
+# What regulations say of any case: it tells nothing of which.
+_STOCK = re.compile(
+    r"有下列(?:行为|情形|情况)之一的?|违反(?:本|前款).{0,12}规定的?|第.{1,8}[条款项]|责令(?:限期)?改正|(?:逾期|拒)不改正的?|给予警告|通报批评"
+    r"|没收违法(?:所得|经营额)?|没有违法所得的?|违法所得|情节(?:较轻|严重|特别严重)的?|构成犯罪的?|依法追究刑事责任|依法给予处分|并?处以?%?的?罚款|罚款"
+    r"|直接负责的主管人员和其他直接责任人员|应当|可以|由|自|收到|之日起|以?内|以[上下]|并处|处|的|%"
+)
+LEAST_CONTEXT = 8
+_ALLOWS = re.compile(r"可以|应当|允许|有权|享受|纳入|予以|准予|必须|需要")
 # Two clauses of one document are held against each other only where they are all but the same sentence.
 SAME_DOCUMENT_SIMILARITY = 0.95
 
@@ -47,7 +60,7 @@ def find_conflicts(claims: Sequence[Claim], scopes: ScopeReader, settings: Reaso
         scopes: compares their scopes.
         settings: thresholds of similarity.
     """
-    detector = _Detector(scopes, settings)
+    detector = _Detector(claims, scopes, settings)
     found: list[Conflict] = []
     pending = passage_pb2.VALIDITY_NOT_YET_EFFECTIVE
     in_force = [claim for claim in claims if claim.reading.source.passage.validity != pending]
@@ -61,10 +74,13 @@ def find_conflicts(claims: Sequence[Claim], scopes: ScopeReader, settings: Reaso
 class _Detector:
     """Compares claims; what it works out of a claim, it works out once."""
 
-    def __init__(self, scopes: ScopeReader, settings: ReasonerSettings) -> None:
+    def __init__(self, claims: Sequence[Claim], scopes: ScopeReader, settings: ReasonerSettings) -> None:
+        self._claims = claims
         self._scopes = scopes
         self._settings = settings
-        self._skeletons: dict[tuple[int, int], str] = {}
+        self._skeletons: dict[str, str] = {}
+        self._likenesses: dict[tuple[str, str], float] = {}
+        self._nearest: dict[tuple[str, str], float] = {}
         self._grams: dict[str, frozenset[str]] = {}
         self._terms: dict[str, tuple[str, str]] = {}
 
@@ -111,11 +127,15 @@ class _Detector:
         likeness = self._likeness(first, second)
         if first.document_id == second.document_id:
             return likeness >= SAME_DOCUMENT_SIMILARITY and self._aligned(first, second)
-        if likeness >= self._settings.conflict_similarity and self._aligned(first, second):
-            return True
+        if self._context_likeness(first, second) >= self._settings.context_similarity:
+            if likeness >= self._settings.conflict_similarity and self._counterparts(first, second):
+                return True
         # The pack knows the matter: the wording may differ, the conditions may not.
-        same_matter = bool(first.matter) and first.matter == second.matter
-        return same_matter and self._same_units(first, second) and self._same_conditions(first, second)
+        if not first.matter_is_specific or first.matter != second.matter or not self._same_units(first, second):
+            return False
+        shared = sum(1 for name in first.scope.keys() & second.scope.keys() if first.scope[name] == second.scope[name])
+        needed = max(LEAST_SIMILARITY, self._settings.matter_similarity - SHARED_CONDITION * shared)
+        return self._context_likeness(first, second) >= needed and self._same_conditions(first, second)
 
     def _same_units(self, first: Claim, second: Claim) -> bool:
         assert first.quantity is not None
@@ -132,14 +152,65 @@ class _Detector:
 
     def _denies(self, first: Claim, second: Claim) -> bool:
         """The same predicate, negated in one and not in the other."""
-        if first.document_id == second.document_id:
+        allowing = second if first.negated else first
+        if first.document_id == second.document_id or not _ALLOWS.search(allowing.reading.sentence.text):
             return False
         one, other = without_negation(self._skeleton(first)), without_negation(self._skeleton(second))
         return dice(self._grams_of(one), self._grams_of(other)) >= self._settings.negation_similarity
 
     def _likeness(self, first: Claim, second: Claim) -> float:
-        """How alike the sentences are, numbers apart; that of the statements alone where they are long enough."""
-        return dice(self._grams_of(self._skeleton(first)), self._grams_of(self._skeleton(second)))
+        """How alike the statements are, numbers apart."""
+        one, other = sorted((first.claim_id, second.claim_id))
+        if (one, other) not in self._likenesses:
+            value = dice(self._grams_of(self._skeleton(first)), self._grams_of(self._skeleton(second)))
+            self._likenesses[one, other] = value
+        return self._likenesses[one, other]
+
+    def _context_likeness(self, first: Claim, second: Claim) -> float:
+        """How alike the cases are that the statements are about, stock phrases apart: by sentence, or by clause."""
+        sentences = dice(self._grams_of(self._context(first)), self._grams_of(self._context(second)))
+        return max(sentences, dice(self._grams_of(self._clause(first)), self._grams_of(self._clause(second))))
+
+    def _context(self, claim: Claim) -> str:
+        """The sentence with its lead-in; the whole clause where that is all stock phrases (有下列行为之一的，处…罚款)."""
+        sentence = claim.reading.sentence
+        key = f"context {claim.claim_id}"
+        if key not in self._skeletons:
+            whole = masked(sentence.text, claim.reading.quantities).replace("\x00", "")
+            text = plain(_STOCK.sub("", sentence.lead + whole))
+            self._skeletons[key] = text if len(text) >= LEAST_CONTEXT else self._clause(claim)
+        return self._skeletons[key]
+
+    def _clause(self, claim: Claim) -> str:
+        key = f"clause {claim.source_id}"
+        if key not in self._skeletons:
+            self._skeletons[key] = plain(_STOCK.sub("", claim.reading.source.clause.text))
+        return self._skeletons[key]
+
+    def _counterparts(self, first: Claim, second: Claim) -> bool:
+        """Whether each is what the other's document says of the same: nothing there is more like it."""
+        likeness = self._likeness(first, second) + NEARLY
+        return (
+            likeness >= self._best(first, second.document_id)
+            and likeness >= self._best(second, first.document_id)
+            and self._aligned(first, second)
+        )
+
+    def _best(self, claim: Claim, document_id: str) -> float:
+        key = (claim.claim_id, document_id)
+        if key not in self._nearest:
+            self._nearest[key] = max(
+                (
+                    self._likeness(claim, other)
+                    for other in self._claims
+                    if other.document_id == document_id
+                    and other.quantity is not None
+                    and claim.quantity is not None
+                    and other.quantity.kind is claim.quantity.kind
+                ),
+                default=0.0,
+            )
+        return self._nearest[key]
 
     def _aligned(self, first: Claim, second: Claim) -> bool:
         """Whether the two numbers stand at the same place of the two sentences."""
@@ -156,11 +227,13 @@ class _Detector:
         return (one, other) in pairs
 
     def _skeleton(self, claim: Claim) -> str:
-        key = (claim.reading.source.index, claim.reading.sentence.start)
-        if key not in self._skeletons:
+        """The statement (from one ；to the next) with its numbers blanked."""
+        if claim.claim_id not in self._skeletons:
             text = masked(claim.reading.sentence.text, claim.reading.quantities)
-            self._skeletons[key] = text.replace("\x00", "")
-        return self._skeletons[key]
+            start = max(text.rfind(mark, 0, claim.span[0] + 1) for mark in "；;") + 1
+            end = min((place for mark in "；;" if (place := text.find(mark, claim.span[1])) >= 0), default=len(text))
+            self._skeletons[claim.claim_id] = text[start:end].replace("\x00", "")
+        return self._skeletons[claim.claim_id]
 
     def _grams_of(self, text: str) -> frozenset[str]:
         if text not in self._grams:

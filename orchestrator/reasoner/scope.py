@@ -16,6 +16,9 @@ Scope = Mapping[str, frozenset[str]]
 
 # What may stand between values that are meant together: 三级、二级医院.
 _COORDINATION = re.compile(r"^(?:医院|医疗机构|定点|的)?\s?(?:[、，,和与及或/]|以及|或者)+\s?$")
+# Who acts or is addressed (由县级人民政府责令, 向经办机构申请) is not whom the rule is limited to.
+_ACTOR = re.compile(r"(?:由|向|经|报请?|会同|提请|抄送)[^，,。；;：:]{0,20}$")
+_ACTOR_REACH = 24
 _YEAR = re.compile(r"((?:19|20)\d{2})\s?年度")
 # The dimension of 2024年度, which every pack has.
 YEAR = "year"
@@ -69,6 +72,8 @@ class ScopeReader:
         part_end = min((place for mark in "，,；;。" if (place := text.find(mark, end)) >= 0), default=len(text))
         scope: dict[str, frozenset[str]] = {}
         for group in self._groups(text, mentions):
+            if _ACTOR.search(text, max(0, group.start - _ACTOR_REACH), group.start):
+                continue
             if group.start < end:
                 # Later groups overwrite earlier ones: the nearest before counts.
                 scope[group.dimension] = group.values
