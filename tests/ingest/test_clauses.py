@@ -249,7 +249,7 @@ def test_the_chapter_fuze_is_no_appendix() -> None:
 def test_numbered_items_keep_their_parents_in_the_path() -> None:
     long = (
         "参保人员在定点医疗机构发生的符合规定的医疗费用，由统筹基金按照规定的比例支付，超过最高支付限额的部分由大病保险支付。"
-        * 3
+        * 5
     )
     clauses = cut(
         "关于甲的通知",
