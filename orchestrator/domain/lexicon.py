@@ -88,12 +88,16 @@ def _without_overlaps(found: Sequence[SlotMatch]) -> list[SlotMatch]:
     """Longest first; a match is kept where no longer one overlaps it (the same span may hold several types)."""
     ranked = sorted(found, key=lambda match: (match.start - match.end, match.decided_by != "lexicon", match.start))
     kept: list[SlotMatch] = []
+    taken: set[int] = set()
+    types_at: dict[tuple[int, int], set[str]] = {}
     for match in ranked:
-        clash = [other for other in kept if match.start < other.end and other.start < match.end]
-        same_span = all(
-            (other.start, other.end) == (match.start, match.end) and other.slot_type != match.slot_type
-            for other in clash
-        )
-        if same_span:
-            kept.append(match)
+        span = (match.start, match.end)
+        if span in types_at:
+            if match.slot_type in types_at[span]:
+                continue
+        elif any(place in taken for place in range(*span)):
+            continue
+        types_at.setdefault(span, set()).add(match.slot_type)
+        taken.update(range(*span))
+        kept.append(match)
     return sorted(kept, key=lambda match: (match.start, match.slot_type))

@@ -254,9 +254,9 @@ def _check_overrides(pack: DomainPack, source: SourceFile) -> None:
     for place, override in enumerate(pack.overrides):
         if override.matter not in pack.matters_by_name:
             raise source.error(("overrides", place, "matter"), f"no matter {override.matter!r} in matters.yaml")
-        for field, selector in (("match", override.match), ("prevails", override.prevails)):
+        for side, selector in (("match", override.match), ("prevails", override.prevails)):
             for dimension, values in selector.scope.items():
-                where = ("overrides", place, field, "scope", dimension)
+                where = ("overrides", place, side, "scope", dimension)
                 slot = pack.slot_types.get(dimension)
                 if slot is None or not slot.scope:
                     raise source.error(where, f"{dimension!r} is no scope dimension of slots.yaml")

@@ -25,6 +25,8 @@ __all__ = ["LabellingQueue", "RouterAgent", "RouterStatistics"]
 
 # A hint is a phrase, not a document.
 MAX_HINT_CHARS = 500
+# Up to here a plan takes a millisecond or two; longer ones would hold up the event loop.
+LONG_QUESTION_CHARS = 300
 # Examples embedded per call at warm-up.
 TEACHING_BATCH = 64
 
@@ -130,7 +132,12 @@ class RouterAgent:
             self._lookups.vectors(question.compared), self._lookups.titles(question.cleaned)
         )
         waited_ms = clock.now() - read_ms
-        plan, degradations = self._plan(planner, question, vectors, titles)
+        if len(question.text) > LONG_QUESTION_CHARS:
+            plan, degradations = await asyncio.to_thread(self._plan, planner, question, vectors, titles)
+        else:
+            plan, degradations = self._plan(planner, question, vectors, titles)
+        if vectors.embedding is not None and vectors.embedding.fingerprint != planner.fingerprint:
+            self._teach_in_background(planner)
         self.statistics.plans += 1
         self.statistics.degraded += bool(degradations)
         if plan.queued_for_labelling:
@@ -170,7 +177,6 @@ class RouterAgent:
         if vectors.embedding is not None and vectors.embedding.fingerprint != planner.fingerprint:
             # Vectors of two models cannot be compared: rules decide until the examples are embedded again.
             vector = None
-            self._teach_in_background(planner)
             degradations.append(_examples_missing())
         plan_id = uuid.uuid4().hex
         try:

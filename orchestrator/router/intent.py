@@ -45,13 +45,13 @@ class IntentReading:
         best: the leaf that won; None where neither rules nor examples say anything.
         broader: the nearest wider intent that holds most of the vote, where the leaf is in doubt.
         alternatives: other leaves, the likeliest first.
-        rules_spoke: whether any rule applied.
+        rule_share: what the rules alone gave the winner, in [0,1].
     """
 
     best: IntentGuess | None
     broader: IntentGuess | None
     alternatives: tuple[IntentGuess, ...]
-    rules_spoke: bool
+    rule_share: float
 
 
 class IntentClassifier:
@@ -107,15 +107,15 @@ class IntentClassifier:
         spoke = bool(rules.any())
         if vector is None or self._bank is None or self._with_examples is None:
             if not spoke or self._rules_only is None:
-                return IntentReading(None, None, (), spoke)
+                return IntentReading(None, None, (), 0.0)
             confidence = self._rules_only.confidence(_rule_features(rules))
-            return self._reading(rules / rules.sum(), confidence, "rule", spoke)
+            return self._reading(rules / rules.sum(), confidence, "rule", rules)
         vote = self._bank.vote(vector)
         shares = _pool(vote.shares, rules)
         confidence = self._with_examples.confidence(_features(shares, vote.nearest, rules))
-        return self._reading(shares, confidence, "vote" if spoke else "examples", spoke)
+        return self._reading(shares, confidence, "vote" if spoke else "examples", rules)
 
-    def _reading(self, shares: Shares, confidence: float, decided_by: str, rules_spoke: bool) -> IntentReading:
+    def _reading(self, shares: Shares, confidence: float, decided_by: str, rules: Shares) -> IntentReading:
         order = np.argsort(-shares, kind="stable")
         best = IntentGuess(self._leaves[int(order[0])], confidence, decided_by)
         alternatives = tuple(
@@ -124,7 +124,7 @@ class IntentClassifier:
             for place in order[1 : MOST_ALTERNATIVES + 1]
             if shares[place] >= SMALLEST_ALTERNATIVE and (rest := 1 - float(shares[order[0]])) > 0
         )
-        return IntentReading(best, self._broader(best, shares), alternatives, rules_spoke)
+        return IntentReading(best, self._broader(best, shares), alternatives, float(rules[int(order[0])]))
 
     def _broader(self, best: IntentGuess, shares: Shares) -> IntentGuess | None:
         for node in reversed(self._pack.intent_paths[best.intent_id][:-1]):

@@ -27,8 +27,6 @@ from trias.v1 import plan_pb2
 
 __all__ = ["PackPlanner", "Question", "Titles"]
 
-# Small talk that no rule knows is taken for it only where the examples are this sure.
-SMALL_TALK_CONFIDENCE = 0.6
 _END_MARKS = "？?。！!；; "
 
 Titles = Sequence[tuple[str, str]]
@@ -175,14 +173,15 @@ class PackPlanner:
         best = reading.best or IntentGuess("", 0.0, "default")
         plan.alternatives.extend(self._intent(guess) for guess in reading.alternatives)
         chosen = best
-        if best.confidence < self._settings.clarify_below:
-            # Named things give a search something to hold on to, however open the intent is.
-            vague = is_vague(text) and not plan.named_documents
+        # Named things give a search something to hold on to, however open the intent is.
+        vague = is_vague(text) and not plan.named_documents
+        names_clause = any(mention.clause_label for mention in plan.named_documents)
+        if vague or (best.confidence < self._settings.clarify_below and not names_clause):
             chosen = best if vague or reading.broader is None else reading.broader
             offered = [guess.intent_id for guess in (best, *reading.alternatives) if guess.intent_id]
             plan.clarifications.append(ask_intent(self.pack, offered, required=vague))
             plan.queued_for_labelling = True
-        else:
+        elif best.intent_id:
             required = self.pack.intent_paths[best.intent_id][-1].requires
             open_slots = missing_slots(required, slots)
             guess_without = points_outside(text) and not plan.named_documents
@@ -213,13 +212,12 @@ class PackPlanner:
     def _is_small_talk(self, plan: plan_pb2.Plan, question: Question, reading: IntentReading) -> bool:
         if any(pattern.search(question.text) for pattern in self.pack.small_talk):
             return True
+        # Examples alone are not enough: to them, a question from another field looks like small talk.
         if reading.best is None or self.pack.intent_paths[reading.best.intent_id][-1].retrieval:
             return False
         if plan.slots or plan.named_documents:
             return False
-        return reading.best.decided_by == "rule" or (
-            reading.rules_spoke or reading.best.confidence >= SMALL_TALK_CONFIDENCE
-        )
+        return reading.rule_share > 0
 
 
 def _mentions(question: Question, titles: Titles, marked: Mapping[str, Titles]) -> list[plan_pb2.DocumentMention]:

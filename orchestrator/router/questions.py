@@ -34,6 +34,8 @@ _LEAD_IN = re.compile(r"^(?:那么?|另外|还有|以及|然后|再(?:问|请问
 _WHAT_ABOUT = re.compile(r"^(?:那么?|要是|如果是?|换成)?(?P<subject>[^？?，,]{1,16}?)呢[？?。]?$")
 # A part this short asks nothing by itself.
 SHORTEST_PART = 3
+# A longer list is no question with a part for each member.
+LONGEST_LIST = 8
 # A matter stands close before the question word: further text means that the connective joins something else.
 _TAIL = "，。；？！,;?!"
 
@@ -69,20 +71,27 @@ class QuestionSplitter:
         pieces = self._complete(_asking_pieces(text))
         parts: list[str] = []
         for piece in pieces:
-            for by_document in _by_documents(piece):
-                for by_condition in self._by_conditions(by_document):
-                    parts.extend(self._by_matters(by_condition))
+            # What the last part keeps together need not be taken apart first.
+            parts.extend(self._parts_of(piece) if len(parts) < self._limit else [piece])
         unique = list(dict.fromkeys(_alone(part) for part in parts))
         if len(unique) > self._limit:
             unique = [*unique[: self._limit - 1], "".join(_as_sentence(part) for part in unique[self._limit - 1 :])]
         return unique if len(unique) > 1 else [text]
+
+    def _parts_of(self, piece: str) -> list[str]:
+        return [
+            part
+            for by_document in _by_documents(piece)
+            for by_condition in self._by_conditions(by_document)
+            for part in self._by_matters(by_condition)
+        ]
 
     def _complete(self, pieces: Sequence[str]) -> list[str]:
         """Give each piece what it leaves unsaid of the one before."""
         done: list[str] = []
         for piece in pieces:
             bare = _LEAD_IN.sub("", piece).strip()
-            done.append(self._with_context(bare, done[-1]) if done else bare)
+            done.append(self._with_context(bare, done[-1]) if 0 < len(done) < self._limit else bare)
         return done
 
     def _with_context(self, piece: str, before: str) -> str:
@@ -102,10 +111,10 @@ class QuestionSplitter:
 
     def _by_conditions(self, text: str) -> list[str]:
         slots = _outside_titles(text, self._find_slots(text))
-        for first, second in itertools.pairwise(slots):
+        for place, (first, second) in enumerate(itertools.pairwise(slots)):
             if not _CONNECTIVE.fullmatch(text[first.end : second.start]):
                 continue
-            groups = _coordinated(text, slots, first, second)
+            groups = _coordinated(text, slots, place)
             if groups:
                 head, tail = text[: groups[0].start], text[groups[-1].end :]
                 return [f"{head}{text[group.start : group.end]}{tail}" for group in groups]
@@ -119,8 +128,8 @@ class QuestionSplitter:
             if not any(match.start() < end and start < match.end() for start, end in titles)
         ]
         for place, first in enumerate(found):
-            chain = self._matter_chain(text, found[place:])
-            if len(chain) > 1:
+            chain = self._matter_chain(text, found[place : place + LONGEST_LIST + 1])
+            if 1 < len(chain) <= LONGEST_LIST:
                 head, tail = text[: first.start], text[chain[-1].end :]
                 return [f"{head}{text[span.start : span.end]}{tail}" for span in chain]
         return [text]
@@ -142,11 +151,11 @@ def _by_documents(text: str) -> list[str]:
     titles = [_Span(*match.span()) for match in MARKED_TITLE.finditer(text)]
     for place, first in enumerate(titles):
         chain = [first]
-        for following in titles[place + 1 :]:
+        for following in titles[place + 1 : place + 1 + LONGEST_LIST]:
             if not _CONNECTIVE.fullmatch(text[chain[-1].end : following.start]):
                 break
             chain.append(following)
-        if len(chain) > 1:
+        if 1 < len(chain) <= LONGEST_LIST:
             head, tail = text[: first.start], text[chain[-1].end :]
             return [f"{head}{text[span.start : span.end]}{tail}" for span in chain]
     return [text]
@@ -223,12 +232,17 @@ def _outside_titles(text: str, slots: Sequence[SlotMatch]) -> list[SlotMatch]:
     return kept
 
 
-def _coordinated(text: str, slots: Sequence[SlotMatch], first: SlotMatch, second: SlotMatch) -> list[_Span]:
-    """The spans that a connective joins: single values of one type, else groups of the same types in the same order."""
+def _coordinated(text: str, slots: Sequence[SlotMatch], place: int) -> list[_Span]:
+    """The spans joined by the connective behind ``slots[place]``.
+
+    Single values of one type, else groups of the same types in the same order.
+    """
+    first, second = slots[place], slots[place + 1]
     if first.slot_type == second.slot_type:
-        chain = _chain(text, slots, first)
-        return chain if len({text[span.start : span.end] for span in chain}) > 1 else []
-    left, right = _group_ending(text, slots, first), _group_starting(text, slots, second)
+        chain = _chain(text, slots, place)
+        distinct = {text[span.start : span.end] for span in chain}
+        return chain if len(distinct) > 1 and len(chain) <= LONGEST_LIST else []
+    left, right = _group_ending(text, slots, place), _group_starting(text, slots, place + 1)
     size = min(len(left), len(right))
     left, right = left[-size:], right[:size]
     if size < 2 or [slot.slot_type for slot in left] != [slot.slot_type for slot in right]:
@@ -236,30 +250,26 @@ def _coordinated(text: str, slots: Sequence[SlotMatch], first: SlotMatch, second
     return [_Span(left[0].start, left[-1].end), _Span(right[0].start, right[-1].end)]
 
 
-def _chain(text: str, slots: Sequence[SlotMatch], first: SlotMatch) -> list[_Span]:
-    place = list(slots).index(first)
+def _chain(text: str, slots: Sequence[SlotMatch], place: int) -> list[_Span]:
+    first = slots[place]
     chain = [_Span(first.start, first.end)]
-    for slot in slots[place + 1 :]:
+    for slot in itertools.islice(slots, place + 1, place + 1 + LONGEST_LIST):
         if slot.slot_type != first.slot_type or not _CONNECTIVE.fullmatch(text[chain[-1].end : slot.start]):
             break
         chain.append(_Span(slot.start, slot.end))
     return chain
 
 
-def _group_ending(text: str, slots: Sequence[SlotMatch], last: SlotMatch) -> list[SlotMatch]:
-    place = list(slots).index(last)
-    group = [last]
-    for slot in reversed(slots[:place]):
-        if not _GLUE.fullmatch(text[slot.end : group[0].start]):
-            break
-        group.insert(0, slot)
-    return group
+def _group_ending(text: str, slots: Sequence[SlotMatch], place: int) -> list[SlotMatch]:
+    start = place
+    while start and place - start < LONGEST_LIST and _GLUE.fullmatch(text[slots[start - 1].end : slots[start].start]):
+        start -= 1
+    return list(slots[start : place + 1])
 
 
-def _group_starting(text: str, slots: Sequence[SlotMatch], first: SlotMatch) -> list[SlotMatch]:
-    place = list(slots).index(first)
-    group = [first]
-    for slot in slots[place + 1 :]:
+def _group_starting(text: str, slots: Sequence[SlotMatch], place: int) -> list[SlotMatch]:
+    group = [slots[place]]
+    for slot in itertools.islice(slots, place + 1, place + 1 + LONGEST_LIST):
         if not _GLUE.fullmatch(text[group[-1].end : slot.start]):
             break
         group.append(slot)
