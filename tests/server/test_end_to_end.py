@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+import os
+import signal
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +17,7 @@ import pytest_asyncio
 from orchestrator.inference.embedder import TritonEmbedder
 from orchestrator.inference.launcher import TritonServer
 from orchestrator.inference.ports import choose_ports
-from orchestrator.server import RunningServer, running_server
+from orchestrator.server import RunningServer, running_server, served_models
 from orchestrator.settings import (
     AgentSettings,
     BudgetSettings,
@@ -288,3 +291,81 @@ async def test_it_starts_without_a_model_and_recovers_when_one_comes(
                 await asyncio.sleep(0.2)
     finally:
         await running.__aexit__(None, None, None)
+
+
+async def test_killing_the_models_process_under_load_costs_no_answer_and_heals_by_itself(
+    tmp_path: Path, tiny_repository: Any, embedder: TritonEmbedder
+) -> None:
+    tiny_repository.publish("embedder")
+    settings = settings_for(
+        tmp_path,
+        tiny_repository.path,
+        "127.0.0.1:1",
+        launcher=LauncherSettings(grpc_port=0, http_port=0, metrics_port=0, start_timeout_s=120, exit_timeout_s=5),
+    )
+    async with served_models(settings) as models, running_server(models.settings) as server:
+        assert models.own
+        await fill(server, embedder)
+        outcomes: list[bool] = []
+        stop = asyncio.Event()
+
+        async def caller(number: int) -> None:
+            turn = 0
+            while not stop.is_set():
+                turn += 1
+                # Words that were not asked before: a cached vector would hide the fault.
+                response = await ask(server, f"{QUESTION} 第{number}人第{turn}次问")
+                answer = response.answered.answer
+                assert answer.status == reasoning_pb2.ANSWER_STATUS_ANSWERED
+                outcomes.append(answer.degraded)
+
+        callers = [asyncio.ensure_future(caller(number)) for number in range(4)]
+        try:
+            await until(lambda: len(outcomes) >= 8 or any(task.done() for task in callers))
+            for stub in stubs_below(os.getpid()):
+                if str(tiny_repository.path) in stub.command:
+                    os.kill(stub.pid, signal.SIGKILL)
+            await until(lambda: any(outcomes) or any(task.done() for task in callers))
+            await until(lambda: not any(outcomes[-8:]) or any(task.done() for task in callers))
+        finally:
+            stop.set()
+            await asyncio.gather(*callers)
+        assert any(outcomes)
+        assert not any(outcomes[-8:])
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for something that must happen; the test's own timeout ends the wait."""
+    while not condition():
+        await asyncio.sleep(0.05)
+
+
+@dataclass(frozen=True)
+class Process:
+    pid: int
+    parent: int
+    command: str
+
+
+def stubs_below(root: int) -> list[Process]:
+    """Triton's Python stubs among the descendants of a process."""
+    processes = {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                status = dict(
+                    line.split(":\t", 1) for line in (folder / "status").read_text().splitlines() if ":\t" in line
+                )
+                command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+            except OSError:
+                continue
+            processes[int(folder.name)] = Process(int(folder.name), int(status["PPid"]), command)
+
+    def descends(process: Process) -> bool:
+        while process.parent in processes:
+            if process.parent == root:
+                return True
+            process = processes[process.parent]
+        return False
+
+    return [process for process in processes.values() if "python_backend_stub" in process.command and descends(process)]
