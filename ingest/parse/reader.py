@@ -10,16 +10,23 @@ from ingest.parse.docx import read_docx
 from ingest.parse.html import read_html
 from ingest.parse.layout import ParsedDocument
 from ingest.parse.markdown import read_markdown
-from ingest.parse.pdf import read_pdf
 from ingest.parse.sniff import Format, sniff
 from ingest.parse.text import read_text
 from orchestrator.errors import DocumentError
 
 __all__ = ["parse_file"]
 
+
+def _read_pdf(path: Path, source: str) -> ParsedDocument:
+    # MuPDF doubles the memory of a parser process: it is loaded when the first PDF comes.
+    from ingest.parse.pdf import read_pdf  # noqa: PLC0415
+
+    return read_pdf(path, source)
+
+
 _READERS: dict[Format, Callable[[Path, str], ParsedDocument]] = {
     Format.DOCX: read_docx,
-    Format.PDF: read_pdf,
+    Format.PDF: _read_pdf,
     Format.HTML: read_html,
     Format.MARKDOWN: read_markdown,
     Format.TEXT: read_text,
