@@ -127,9 +127,9 @@ class _Detector:
         likeness = self._likeness(first, second)
         if first.document_id == second.document_id:
             return likeness >= SAME_DOCUMENT_SIMILARITY and self._aligned(first, second)
-        if self._context_likeness(first, second) >= self._settings.context_similarity:
-            if likeness >= self._settings.conflict_similarity and self._counterparts(first, second):
-                return True
+        same_case = self._context_likeness(first, second) >= self._settings.context_similarity
+        if same_case and likeness >= self._settings.conflict_similarity and self._counterparts(first, second):
+            return True
         # The pack knows the matter: the wording may differ, the conditions may not.
         if not first.matter_is_specific or first.matter != second.matter or not self._same_units(first, second):
             return False
@@ -172,7 +172,7 @@ class _Detector:
         return max(sentences, dice(self._grams_of(self._clause(first)), self._grams_of(self._clause(second))))
 
     def _context(self, claim: Claim) -> str:
-        """The sentence with its lead-in; the whole clause where that is all stock phrases (有下列行为之一的，处…罚款)."""
+        """The sentence with its lead-in; the whole clause where those are all stock phrases."""
         sentence = claim.reading.sentence
         key = f"context {claim.claim_id}"
         if key not in self._skeletons:

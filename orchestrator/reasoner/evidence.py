@@ -46,10 +46,29 @@ class PackReader:
         self._terms = {variant: group.term for group in pack.synonyms for variant in group.variants}
         words = sorted(self._terms, key=lambda word: (-len(word), word))
         self._variants = re.compile("|".join(map(re.escape, words))) if words else None
+        self.vocabulary = _vocabulary(pack)
 
     def canonical(self, text: str) -> str:
         """The text in the pack's usual terms: 封顶线 → 最高支付限额. Offsets are lost."""
         return self._variants.sub(lambda match: self._terms[match[0]], text) if self._variants else text
+
+
+def _vocabulary(pack: DomainPack) -> str:
+    """All that the pack says, one wording a line: what people in its field may say without meaning anything else."""
+    words: dict[str, None] = {}
+    for path in pack.intent_paths.values():
+        node = path[-1]
+        words.update(dict.fromkeys((node.label, *node.keywords, *(example.question for example in node.examples))))
+    for slot in pack.slot_types.values():
+        for value in slot.values:
+            words.update(dict.fromkeys((value.value, *value.synonyms)))
+    for matter in pack.matters:
+        words.update(dict.fromkeys(matter.all_terms))
+    for group in pack.synonyms:
+        words.update(dict.fromkeys((group.term, *group.variants)))
+    words.update(dict.fromkeys(rule.phrase for rule in pack.colloquial))
+    words.update(dict.fromkeys(question for entry in pack.faq for question in entry.questions))
+    return "\n".join(words)
 
 
 @dataclass(frozen=True)
@@ -133,12 +152,14 @@ class Evidence:
         relevance: in [0,1].
         overlap: the weighted share of the question's words that the sentence and its surroundings hold, in [0,1].
         in_scope: whether something in it applies to what the question limits itself to.
+        names_source: whether the question names its document.
     """
 
     reading: Reading
     relevance: float
     overlap: float
     in_scope: bool
+    names_source: bool = False
 
     @property
     def sentence(self) -> Sentence:
@@ -218,15 +239,16 @@ def _weigh(part: QuestionPart, reading: Reading, overlap: float) -> Evidence:
         earned += KIND_SHARE * any(quantity.kind in part.kinds for quantity in reading.quantities)
     if part.matters:
         share += MATTER_SHARE
-        named = {hit.matter.name for hits in (reading.matter_hits, *reading.wider_matter_hits) for hit in hits}
-        earned += MATTER_SHARE * bool(named & part.matters)
+        stated = {hit.matter.name for hits in (reading.matter_hits, *reading.wider_matter_hits) for hit in hits}
+        earned += MATTER_SHARE * bool(stated & part.matters)
     in_scope = _in_scope(part, reading)
     factor = 1.0 if in_scope else OUT_OF_SCOPE
     if QuantityKind.DATE not in part.kinds and _BOILERPLATE.match(reading.sentence.text):
         factor *= BOILERPLATE
-    if part.titles and not any(_names(title, reading.source.document.title) for title in part.titles):
+    named = any(_names(title, reading.source.document.title) for title in part.titles)
+    if part.titles and not named:
         factor *= OTHER_DOCUMENT
-    return Evidence(reading, min(1.0, factor * earned / share), overlap, in_scope)
+    return Evidence(reading, min(1.0, factor * earned / share), overlap, in_scope, named)
 
 
 def _names(title: str, document_title: str) -> bool:
