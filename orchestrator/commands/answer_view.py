@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from rich import box
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
@@ -14,6 +16,7 @@ from trias.v1 import answer_service_pb2, common_pb2, document_pb2, passage_pb2, 
 __all__ = ["final", "progress", "provisional"]
 
 EXCERPT_CHARS = 60
+LABEL_WIDTH = 10
 _STATUS_STYLE = {
     reasoning_pb2.ANSWER_STATUS_ANSWERED: "green",
     reasoning_pb2.ANSWER_STATUS_NEEDS_REVIEW: "yellow",
@@ -100,45 +103,59 @@ def _body(answer: reasoning_pb2.Answer) -> Text:
     return body
 
 
-def _degradations(answer: reasoning_pb2.Answer) -> Iterator[Text]:
+def _degradations(answer: reasoning_pb2.Answer) -> Iterator[RenderableType]:
     for entry in answer.degradations:
         name = "stopped" if entry.level == common_pb2.FAULT_LEVEL_STOP else "degraded"
         yield _labelled(name, f"{entry.component}: {entry.reason}. {entry.detail}", style="yellow")
 
 
-def _clarifications(answered: answer_service_pb2.Answered) -> Iterator[Text]:
+def _clarifications(answered: answer_service_pb2.Answered) -> Iterator[RenderableType]:
     for clarification in answered.clarifications:
         alternatives = f" ({' / '.join(clarification.alternatives)})" if clarification.alternatives else ""
         yield _labelled("please say", clarification.question + alternatives, style="cyan")
 
 
-def _evidence(answer: reasoning_pb2.Answer) -> Iterator[Text]:
+def _evidence(answer: reasoning_pb2.Answer) -> Iterator[RenderableType]:
     if answer.citations:
         yield Text("\nEvidence", style="bold")
     for citation in answer.citations:
-        line = Text(f"  #{citation.number} ", style="bold")
-        line.append(citation.display or citation.document_title, style="cyan")
-        line.append(f"\n     {citation.sentence}", style="not bold")
-        yield line
+        yield _numbered(citation)
 
 
-def _conflicts(answer: reasoning_pb2.Answer) -> Iterator[Text]:
-    claims = {claim.claim_id: claim for claim in answer.claims}
+def _conflicts(answer: reasoning_pb2.Answer) -> Iterator[RenderableType]:
+    """The conflicts that a sentence of the answer rests on, each with its ruling; others are only counted."""
+    claims = {claim.claim_id: claim.text for claim in answer.claims}
+    told = {sentence.ruling_id for sentence in answer.sentences if sentence.ruling_id}
     rulings: dict[str, list[reasoning_pb2.Ruling]] = {}
     for ruling in answer.rulings:
-        rulings.setdefault(ruling.conflict_id, []).append(ruling)
-    if answer.conflicts:
+        if ruling.ruling_id in told:
+            rulings.setdefault(ruling.conflict_id, []).append(ruling)
+    shown = [conflict for conflict in answer.conflicts if conflict.conflict_id in rulings]
+    if shown:
         yield Text("\nConflicts", style="bold")
-    for conflict in answer.conflicts:
-        texts = " ↔ ".join(claims[claim_id].text for claim_id in conflict.claim_ids if claim_id in claims)
-        yield Text(f"  {conflict.matter}: {texts}\n     {conflict.explanation}", style="magenta")
-        for ruling in rulings.get(conflict.conflict_id, ()):
-            standing = claims[ruling.claim_id].text if ruling.claim_id in claims else ruling.claim_id
+    for conflict in shown:
+        texts = " ↔ ".join(claims[claim_id] for claim_id in conflict.claim_ids if claim_id in claims)
+        lines = [Text(f"{conflict.matter}: {texts}".removeprefix(": "), style="magenta"), Text(conflict.explanation)]
+        for ruling in rulings[conflict.conflict_id]:
+            standing = claims.get(ruling.claim_id, ruling.claim_id)
             reason = _name(reasoning_pb2.RulingReason, ruling.reason)
-            yield Text(f"     → {standing} stands ({reason}): {ruling.explanation}")
+            lines.append(Text(f"→ {standing} ({reason}): {ruling.explanation}"))
+        yield Padding(Group(*lines), (0, 0, 0, 2))
+    if len(shown) < len(answer.conflicts):
+        aside = len(answer.conflicts) - len(shown)
+        yield Text(f"({aside} conflicts among the passages do not touch this answer; --json has them)", style="dim")
 
 
-def _verification(answer: reasoning_pb2.Answer) -> Iterator[Text]:
+def _numbered(citation: reasoning_pb2.Citation) -> RenderableType:
+    line = Table.grid(padding=(0, 1))
+    line.add_column(width=4, justify="right", style="bold")
+    line.add_column(overflow="fold")
+    place = Text(citation.display or citation.document_title, style="cyan")
+    line.add_row(f"#{citation.number}", Group(place, Text(citation.sentence)))
+    return line
+
+
+def _verification(answer: reasoning_pb2.Answer) -> Iterator[RenderableType]:
     if not answer.HasField("verification"):
         return
     summary = answer.verification
@@ -160,7 +177,7 @@ def _verification(answer: reasoning_pb2.Answer) -> Iterator[Text]:
         yield _labelled("unverified", unverified, style="yellow")
 
 
-def _timing(tiers: Sequence[answer_service_pb2.Answered]) -> Text:
+def _timing(tiers: Sequence[answer_service_pb2.Answered]) -> RenderableType:
     arrivals = ", ".join(f"{_name(common_pb2.Tier, tier.answer.tier)} {tier.elapsed_ms:.0f} ms" for tier in tiers)
     timing = tiers[-1].timing
     stages = ", ".join(f"{stage.stage} {stage.wall_ms:.0f}" for stage in timing.stages if "/" not in stage.stage)
@@ -173,18 +190,27 @@ def _timing(tiers: Sequence[answer_service_pb2.Answered]) -> Text:
 
 
 def _passages(retrieved: answer_service_pb2.Retrieved) -> Table:
+    """One row a passage; under what a term adds stand its value × weight, and the raw signal."""
     table = Table(
-        title=f"Passages (confidence {retrieved.confidence:.2f}); value × weight = what a term adds",
+        title=f"\nPassages, confidence {retrieved.confidence:.2f}. A term adds value × weight; below it the raw signal.",
         title_justify="left",
-        show_lines=True,
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
     )
-    for column in ("#", "final", "semantic", "bm25", "graph", "position", "consistency", "trust", "clause"):
-        table.add_column(column, overflow="fold", no_wrap=column != "clause")
+    table.add_column("#", justify="right")
+    table.add_column("clause", overflow="fold", min_width=16)
+    for column in ("final", "semantic", "bm25", "graph", "position", "consist.", "trust"):
+        table.add_column(column, no_wrap=True)
     for passage in retrieved.passages:
         scores = passage.scores
         terms = (scores.semantic, scores.bm25, scores.graph, scores.position, scores.consistency)
         table.add_row(
-            str(passage.rank), f"{scores.final:.3f}", *map(_term, terms), f"{passage.confidence:.2f}", _clause(passage)
+            str(passage.rank),
+            _clause(passage, terms),
+            Text(f"{scores.final:.3f}", style="bold"),
+            *map(_term, terms),
+            f"{passage.confidence:.2f}",
         )
     return table
 
@@ -193,22 +219,26 @@ def _term(term: passage_pb2.ScoreTerm) -> Text:
     if not term.present:
         return Text("–", style="dim")
     shown = Text(f"{term.contribution:+.3f}")
-    shown.append(f"\n{term.value:.2f} × {term.weight:.2f}\n{term.origin} {term.raw:.3g}", style="dim")
+    shown.append(f"\n{term.value:.2f}×{term.weight:.1f}\n{term.raw:.3g}", style="dim")
     return shown
 
 
-def _clause(passage: passage_pb2.Passage) -> Text:
+def _clause(passage: passage_pb2.Passage, terms: Sequence[passage_pb2.ScoreTerm]) -> Text:
     text = passage.clause.text.replace("\n", " ")
     shown = Text(f"《{passage.document.title}》{passage.clause.label}", style="cyan")
     if passage.validity not in {passage_pb2.VALIDITY_IN_FORCE, passage_pb2.VALIDITY_UNKNOWN}:
         shown.append(f" {_name(passage_pb2.Validity, passage.validity)}", style="yellow")
     shown.append("\n" + (text if len(text) <= EXCERPT_CHARS else text[:EXCERPT_CHARS] + "…"), style="default")
+    shown.append("\n" + ", ".join(term.origin for term in terms if term.present), style="dim")
     return shown
 
 
-def _labelled(label: str, text: str, *, style: str = "") -> Text:
-    line = Text(f"{label:<11}", style="dim")
-    line.append(text, style=style or "default")
+def _labelled(label: str, text: str, *, style: str = "") -> RenderableType:
+    """A line with its label in front; what does not fit goes on below the text, not below the label."""
+    line = Table.grid(padding=(0, 1))
+    line.add_column(width=LABEL_WIDTH, style="dim")
+    line.add_column(overflow="fold")
+    line.add_row(label, Text(text, style=style))
     return line
 
 

@@ -22,7 +22,9 @@ def answered() -> answer_service_pb2.Answered:
     answer.tier = common_pb2.TIER_DEEP
     answer.status = reasoning_pb2.ANSWER_STATUS_NEEDS_REVIEW
     answer.text = "三级医院报销70%。#1"
-    answer.sentences.add(text=answer.text, citation_numbers=[1], status=reasoning_pb2.SENTENCE_STATUS_VERIFIED)
+    answer.sentences.add(
+        text=answer.text, citation_numbers=[1], status=reasoning_pb2.SENTENCE_STATUS_VERIFIED, ruling_id="r1"
+    )
     answer.sentences.add(status=reasoning_pb2.SENTENCE_STATUS_WITHHELD, reason="a number differs")
     answer.citations.add(number=1, display="《新办法》第十二条，第3页", sentence="三级医院支付比例为百分之七十。")
     answer.claims.add(claim_id="k1", text="三级报销70%")
@@ -78,6 +80,14 @@ def test_the_final_view_holds_everything_that_the_answer_rests_on() -> None:
     assert "route/embed" not in text
 
 
+def test_conflicts_that_the_answer_does_not_rest_on_are_only_counted() -> None:
+    reply = answered()
+    reply.answer.conflicts.add(conflict_id="x2", matter="起付标准")
+    text = shown(answer_view.final(plan_pb2.Plan(), [reply], None))
+    assert "1 conflicts among the passages do not touch" in text
+    assert "起付标准" not in text
+
+
 def test_explain_shows_every_term() -> None:
     passage = passage_pb2.Passage(rank=1, confidence=0.7, validity=passage_pb2.VALIDITY_REPEALED)
     passage.scores.final = 0.612
@@ -87,7 +97,7 @@ def test_explain_shows_every_term() -> None:
     passage.document.title, passage.clause.label, passage.clause.text = "旧办法", "第三条", "内容"
     retrieved = answer_service_pb2.Retrieved(passages=[passage], confidence=0.7)
     text = shown(answer_view.final(plan_pb2.Plan(), [answered()], retrieved))
-    for wanted in ("0.612", "+0.320", "0.80 × 0.40", "vector", "–", "《旧办法》第三条", "repealed"):
+    for wanted in ("0.612", "+0.320", "0.80×0.4", "0.91", "vector", "–", "《旧办法》第三条", "repealed"):
         assert wanted in text
 
 
