@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ingest.labels import read_article
 from orchestrator.errors import ConfigurationError
 from orchestrator.knowledge.clause import (
     Clause,
@@ -109,13 +110,21 @@ def _document(path: Path, title: str, rows: list[tuple[str, str]]) -> LabelledDo
                 document_id=document_id,
                 text=text,
                 ordinal=ordinal,
-                label=row_id[len(title) :] if title and row_id.startswith(title) else "",
+                label=_label(title, row_id, text),
                 path=(step,),
                 clause_type=ClauseType.ARTICLE,
             )
         )
     document = Document(document_id=document_id, doc_source=f"{path.name}#{title}", title=title, content_hash=digest)
     return LabelledDocument(document, tuple(clauses), tuple(row_id for row_id, _ in rows))
+
+
+def _label(title: str, row_id: str, text: str) -> str:
+    """What references call the row: what its id adds to the title, else the number that its text starts with."""
+    if title and row_id.startswith(title):
+        return row_id[len(title) :]
+    article = read_article(text)
+    return article.text if article else ""
 
 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -12,7 +12,7 @@ from orchestrator.errors import ConfigurationError
 ROWS = [
     {"id": "甲法第一条", "law": "甲法", "content": "为了保护人民。"},
     {"id": "甲法第二条", "law": "甲法", "content": "适用范围。"},
-    {"id": 7, "title": "乙规定", "content": "适用范围。"},
+    {"id": 7, "title": "乙规定", "content": "第九条　适用范围。"},
 ]
 
 
@@ -30,7 +30,7 @@ def test_rows_of_one_title_are_one_document(tmp_path: Path, name: str) -> None:
     assert [clause.label for clause in first.clauses] == ["第一条", "第二条"]
     assert [clause.ordinal for clause in first.clauses] == [0, 1]
     assert second.row_ids == ("7",)
-    assert second.clauses[0].label == ""
+    assert second.clauses[0].label == "第九条"
 
 
 def test_ids_are_deterministic_and_repeated_texts_stay_apart(tmp_path: Path) -> None:
