@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rich import box
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.panel import Panel
@@ -189,47 +188,53 @@ def _timing(tiers: Sequence[answer_service_pb2.Answered]) -> RenderableType:
     )
 
 
-def _passages(retrieved: answer_service_pb2.Retrieved) -> Table:
-    """One row a passage; under what a term adds stand its value × weight, and the raw signal."""
+def _passages(retrieved: answer_service_pb2.Retrieved) -> RenderableType:
+    """One row a passage: its clause, and under each term's name what it adds, value × weight, origin and raw signal."""
     table = Table(
-        title=f"\nPassages, confidence {retrieved.confidence:.2f}. A term adds value × weight; below it the raw signal.",
+        title=f"\nPassages (confidence {retrieved.confidence:.2f}); final = Σ value × weight",
         title_justify="left",
         title_style="bold",
-        box=box.SIMPLE_HEAD,
+        show_header=False,
+        box=None,
         padding=(0, 1, 0, 0),
     )
-    table.add_column("#", justify="right")
-    table.add_column("clause", overflow="fold", min_width=16)
-    for column in ("final", "semantic", "bm25", "graph", "position", "consist.", "trust"):
-        table.add_column(column, no_wrap=True)
+    table.add_column(width=4, justify="right", style="bold")
+    table.add_column(overflow="fold")
     for passage in retrieved.passages:
-        scores = passage.scores
-        terms = (scores.semantic, scores.bm25, scores.graph, scores.position, scores.consistency)
-        table.add_row(
-            str(passage.rank),
-            _clause(passage, terms),
-            Text(f"{scores.final:.3f}", style="bold"),
-            *map(_term, terms),
-            f"{passage.confidence:.2f}",
-        )
+        table.add_row(f"{passage.rank}.", Group(_clause(passage), _scores(passage.scores)))
     return table
 
 
-def _term(term: passage_pb2.ScoreTerm) -> Text:
+def _scores(scores: passage_pb2.Scores) -> Table:
+    terms = {
+        "semantic": scores.semantic,
+        "bm25": scores.bm25,
+        "graph": scores.graph,
+        "position": scores.position,
+        "consistency": scores.consistency,
+    }
+    grid = Table.grid(padding=(0, 1))
+    for _ in terms:
+        grid.add_column(min_width=12)
+    grid.add_row(*(Text(name, style="dim") for name in terms))
+    grid.add_row(*(Text(f"{term.contribution:+.3f}" if term.present else "–") for term in terms.values()))
+    grid.add_row(*map(_origin, terms.values()))
+    return grid
+
+
+def _origin(term: passage_pb2.ScoreTerm) -> Text:
     if not term.present:
-        return Text("–", style="dim")
-    shown = Text(f"{term.contribution:+.3f}")
-    shown.append(f"\n{term.value:.2f}×{term.weight:.1f}\n{term.raw:.3g}", style="dim")
-    return shown
+        return Text()
+    return Text(f"{term.value:.2f}×{term.weight:.2f}\n{term.origin} {term.raw:.3g}", style="dim")
 
 
-def _clause(passage: passage_pb2.Passage, terms: Sequence[passage_pb2.ScoreTerm]) -> Text:
+def _clause(passage: passage_pb2.Passage) -> Text:
     text = passage.clause.text.replace("\n", " ")
     shown = Text(f"《{passage.document.title}》{passage.clause.label}", style="cyan")
+    shown.append(f"  final {passage.scores.final:.3f}, trust {passage.confidence:.2f}", style="bold default")
     if passage.validity not in {passage_pb2.VALIDITY_IN_FORCE, passage_pb2.VALIDITY_UNKNOWN}:
-        shown.append(f" {_name(passage_pb2.Validity, passage.validity)}", style="yellow")
+        shown.append(f", {_name(passage_pb2.Validity, passage.validity)}", style="yellow")
     shown.append("\n" + (text if len(text) <= EXCERPT_CHARS else text[:EXCERPT_CHARS] + "…"), style="default")
-    shown.append("\n" + ", ".join(term.origin for term in terms if term.present), style="dim")
     return shown
 
 

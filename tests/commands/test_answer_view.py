@@ -97,7 +97,7 @@ def test_explain_shows_every_term() -> None:
     passage.document.title, passage.clause.label, passage.clause.text = "旧办法", "第三条", "内容"
     retrieved = answer_service_pb2.Retrieved(passages=[passage], confidence=0.7)
     text = shown(answer_view.final(plan_pb2.Plan(), [answered()], retrieved))
-    for wanted in ("0.612", "+0.320", "0.80×0.4", "0.91", "vector", "–", "《旧办法》第三条", "repealed"):
+    for wanted in ("0.612", "+0.320", "0.80×0.40", "vector 0.91", "vector", "–", "《旧办法》第三条", "repealed"):
         assert wanted in text
 
 
