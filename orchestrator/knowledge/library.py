@@ -20,11 +20,12 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from orchestrator.errors import FingerprintMismatchError, IndexCorruptError, InvalidFieldError
+from orchestrator.errors import FingerprintMismatchError, IndexCorruptError
 from orchestrator.knowledge.adapters import open_graph, open_keyword_index, open_vector_index
-from orchestrator.knowledge.clause import Clause, IndexedDocument
+from orchestrator.knowledge.clause import IndexedDocument
 from orchestrator.knowledge.ownership import Ownership
-from orchestrator.knowledge.ports import ClauseGraph, Hit, KeywordEntry, KeywordIndex, VectorIndex
+from orchestrator.knowledge.ports import ClauseGraph, Hit, KeywordIndex, VectorIndex
+from orchestrator.knowledge.revision import check_document, keyword_entry, revision_of
 from orchestrator.settings import Settings
 
 __all__ = ["Library", "LibraryStatistics", "open_library"]
@@ -108,7 +109,7 @@ class Library:
             FingerprintMismatchError: other vectors in the library come from another embedder.
             KnowledgeError: an index failed; the library is as it was before.
         """
-        _check(document)
+        check_document(document)
         return await self._write(lambda: self._apply(document))
 
     async def apply_many(self, documents: Iterable[IndexedDocument]) -> list[bool]:
@@ -257,7 +258,7 @@ class Library:
 
     async def _apply(self, document: IndexedDocument) -> bool:
         document_id = document.document.document_id
-        revision = await asyncio.to_thread(_revision, document)
+        revision = await asyncio.to_thread(revision_of, document)
         async with self._alone_with(document_id), self._applies:
             if self._live.get(document_id) == revision:
                 return False
@@ -282,7 +283,7 @@ class Library:
         if not indexed.clauses:
             return
         source_ids = [clause.source_id for clause in indexed.clauses]
-        entries = [_keyword_entry(document.title, clause) for clause in indexed.clauses]
+        entries = [keyword_entry(document.title, clause) for clause in indexed.clauses]
         await _all(
             self._vector.upsert(document.document_id, revision, source_ids, indexed.vectors),
             self._keyword.upsert(document.document_id, revision, entries),
@@ -411,45 +412,9 @@ async def _all(*writes: Awaitable[None]) -> None:
             raise result
 
 
-def _keyword_entry(title: str, clause: Clause) -> KeywordEntry:
-    caption = clause.table.caption if clause.table is not None else ""
-    heading = f"{clause.heading_path()} {caption}".strip()
-    return KeywordEntry(source_id=clause.source_id, title=title, heading=heading, text=clause.text)
-
-
-def _revision(document: IndexedDocument) -> str:
-    """Names everything about a document but the digits of its vectors, which its clauses and embedder determine.
-
-    ``repr`` of the frozen dataclasses covers each field; a field added later gives new revisions, as it should.
-    """
-    whole = (document.document, document.clauses, document.references, document.embedder_fingerprint)
-    return "r" + hashlib.sha256(repr(whole).encode()).hexdigest()[:31]
-
-
 def _mismatch(indexed: str, given: str) -> FingerprintMismatchError:
     return FingerprintMismatchError(
         f"The library was filled by embedder {indexed}, the vectors come from {given or 'an unnamed embedder'}.",
         hint="Serve the embedder that filled it, or ingest into a new library.",
         metadata={"indexed": indexed, "given": given},
     )
-
-
-def _check(indexed: IndexedDocument) -> None:
-    document, clauses, vectors = indexed.document, indexed.clauses, indexed.vectors
-    if not document.document_id:
-        raise InvalidFieldError("document.document_id", "is empty")
-    if not indexed.embedder_fingerprint:
-        raise InvalidFieldError("embedder_fingerprint", "is empty")
-    ids = {clause.source_id for clause in clauses}
-    if len(ids) != len(clauses) or "" in ids:
-        raise InvalidFieldError("clauses", "each needs a source_id of its own")
-    if any(clause.document_id != document.document_id for clause in clauses):
-        raise InvalidFieldError("clauses", f"each must belong to document {document.document_id}")
-    if any(reference.source_id not in ids for reference in indexed.references):
-        raise InvalidFieldError("references", "each must start from one of the clauses")
-    if not clauses:
-        return
-    if vectors.ndim != 2 or vectors.shape[0] != len(clauses) or vectors.shape[1] == 0:
-        raise InvalidFieldError("vectors", f"must have one row a clause ({len(clauses)}), not shape {vectors.shape}")
-    if not np.isfinite(vectors).all():
-        raise InvalidFieldError("vectors", "contain a value that is not a number")

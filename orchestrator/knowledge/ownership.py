@@ -51,5 +51,7 @@ class Ownership:
     def release(self) -> None:
         """Give the folder up; the file stays. Releasing twice does nothing."""
         if self._descriptor >= 0:
+            # Closing alone would leave the lock with a child process that was forked meanwhile.
+            fcntl.flock(self._descriptor, fcntl.LOCK_UN)
             os.close(self._descriptor)
             self._descriptor = -1

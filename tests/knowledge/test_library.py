@@ -165,6 +165,22 @@ async def test_clauses_and_references_must_belong_to_the_document(library: Libra
         await library.apply(replace(document, references=other.references))
 
 
+async def test_any_id_of_a_sensible_length_will_do(library: Library, factory: Factory) -> None:
+    document = factory.indexed("某省办法", ["住院"])
+    for name in ("a\x1fb", "有空 格/与/斜线", "x" * 256):
+        clause = replace(document.clauses[0], document_id=name, source_id=f"{name[:200]}\x1f1")
+        odd = replace(document, document=replace(document.document, document_id=name), clauses=(clause,))
+        assert await library.apply(odd)
+        hits = await library.search_keyword("住院", 5, [name])
+        assert [(hit.document_id, hit.source_id) for hit in hits] == [(name, clause.source_id)]
+        assert await library.delete(name) == 1
+    for name in ("", "x" * 257):
+        clause = replace(document.clauses[0], document_id=name)
+        odd = replace(document, document=replace(document.document, document_id=name), clauses=(clause,))
+        with pytest.raises(InvalidFieldError, match="document_id"):
+            await library.apply(odd)
+
+
 async def test_a_document_without_clauses_is_in_the_catalogue(library: Library, factory: Factory) -> None:
     document = factory.indexed("空文件", [])
     assert await library.apply(document)

@@ -234,15 +234,18 @@ class SqliteGraph:
     async def _refresh_ranks(self) -> None:
         if self._ranks_task is None and self._ranks_stale and time.monotonic() >= self._ranks_not_before:
             self._ranks_task = asyncio.create_task(self._compute_ranks())
-        if self._ranks_task is not None:
-            await asyncio.wait({self._ranks_task}, timeout=_RANKS_WAIT_S)
+        task = self._ranks_task
+        if task is not None:
+            await asyncio.wait({task}, timeout=_RANKS_WAIT_S)
+            if task.done():
+                task.result()
 
     async def _compute_ranks(self) -> None:
         started = time.monotonic()
         self._ranks_stale = False
         try:
             self._ranks = await self._read(lambda connection: pagerank_percentiles(reads.edges(connection)))
-        except KnowledgeError:
+        except BaseException:
             self._ranks_stale = True
             raise
         finally:

@@ -170,7 +170,7 @@ class TantivyIndex:
         hits = []
         for score, address in searcher.search(wanted, limit, count=False).hits:
             row = searcher.doc(address)
-            document_id, _, revision = row[_PART][0].partition(_SEPARATOR)
+            document_id, _, revision = row[_PART][0].rpartition(_SEPARATOR)
             hits.append(Hit(row[_SOURCE][0], document_id, revision, float(score)))
         # The engine breaks ties by where a clause happens to lie.
         return sorted(hits, key=lambda hit: (-hit.score, hit.source_id))
@@ -192,7 +192,7 @@ class TantivyIndex:
         parts = searcher.terms_with_prefix(_PART, "", filter_query=tantivy.Query.all_query())
         held = {}
         for part, entries in parts:
-            document_id, _, revision = part.partition(_SEPARATOR)
+            document_id, _, revision = part.rpartition(_SEPARATOR)
             held[document_id, revision] = entries
         return held
 

@@ -172,7 +172,7 @@ class QdrantEdgeIndex:
             return {}
         held = {}
         for hit in self._shard.facet(engine.FacetRequest(_PART, limit=_MOST_DOCUMENTS, exact=True)).hits:
-            document_id, _, revision = str(hit.value).partition(_SEPARATOR)
+            document_id, _, revision = str(hit.value).rpartition(_SEPARATOR)
             # A value whose rows are all deleted stays in the engine's list, with a count of 0.
             if hit.count:
                 held[document_id, revision] = int(hit.count)
@@ -198,7 +198,7 @@ class QdrantEdgeIndex:
 
 def _hit(point: engine.ScoredPoint) -> Hit:
     payload: dict[str, Any] = point.payload or {}
-    document_id, _, revision = payload[_PART].partition(_SEPARATOR)
+    document_id, _, revision = payload[_PART].rpartition(_SEPARATOR)
     return Hit(payload[_SOURCE], document_id, revision, float(point.score))
 
 
