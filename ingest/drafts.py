@@ -80,20 +80,27 @@ def _one_line(cell: str) -> str:
 
 
 def with_whole_headers(table: Table) -> Table:
-    """A table whose header takes several rows, with one: 支付比例 over 职工 becomes 支付比例 职工.
+    """A table whose header takes several rows, with one: 支付比例 over 职工 and 居民 becomes 支付比例 职工 and so on.
 
-    A row belongs to the header where it repeats a cell of it: a cell merged over both rows.
+    A row belongs to the header where every cell of it either repeats the one above (merged over both rows) or stands
+    below one that is merged over several columns; there must be some of either kind.
     """
     headers, rows = table.headers, table.rows
-    while len(rows) > 1 and len(rows[0]) == len(headers) and _repeats(headers, rows[0]):
+    while len(rows) > 1 and len(rows[0]) == len(headers) and _belongs_to_header(headers, rows[0]):
         headers = tuple(_join_header(above, below) for above, below in zip(headers, rows[0], strict=True))
         rows = rows[1:]
     return replace(table, headers=headers, rows=rows)
 
 
-def _repeats(headers: tuple[str, ...], row: tuple[str, ...]) -> bool:
-    same = [header.strip() for header, cell in zip(headers, row, strict=True) if header.strip() == cell.strip() != ""]
-    return bool(same) and len(same) < len(row)
+def _belongs_to_header(headers: tuple[str, ...], row: tuple[str, ...]) -> bool:
+    names = [header.strip() for header in headers]
+    repeated = [name == cell.strip() != "" for name, cell in zip(names, row, strict=True)]
+    merged = [
+        name != "" and name in (*names[max(place - 1, 0) : place], *names[place + 1 : place + 2])
+        for place, name in enumerate(names)
+    ]
+    below = [wide and not same for wide, same in zip(merged, repeated, strict=True)]
+    return any(repeated) and any(below) and all(same or wide for same, wide in zip(repeated, below, strict=True))
 
 
 def _join_header(above: str, below: str) -> str:
