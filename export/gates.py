@@ -121,6 +121,7 @@ def torch_vectors(encoder: BertModel, tokenizer: Tokenizer, texts: Sequence[str]
     from export.onnx import DenseEncoder  # noqa: PLC0415
 
     model = DenseEncoder(encoder).eval()
+    threads = torch.get_num_threads()
 
     def run(ids: npt.NDArray[np.int64]) -> Vectors:
         with torch.inference_mode():
@@ -128,7 +129,11 @@ def torch_vectors(encoder: BertModel, tokenizer: Tokenizer, texts: Sequence[str]
             vector: Vectors = model(row, torch.ones_like(row)).numpy()
             return vector
 
-    return _one_by_one(run, tokenizer, texts, max_length)
+    torch.set_num_threads(1)  # two collapse beside another busy process, and one is fast enough
+    try:
+        return _one_by_one(run, tokenizer, texts, max_length)
+    finally:
+        torch.set_num_threads(threads)
 
 
 def onnx_vectors(path: Path, tokenizer: Tokenizer, texts: Sequence[str], max_length: int) -> Vectors:

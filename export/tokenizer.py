@@ -6,6 +6,7 @@ find the likeliest segmentation, fuse neighbouring unknowns, wrap in ``<s> … <
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 from typing import TYPE_CHECKING, Any
@@ -46,7 +47,6 @@ def make_tokenizer(vocabulary: Vocabulary, charsmap: bytes) -> str:
 
     Truncation and padding are left to the caller, who knows the lengths.
     """
-    import base64  # noqa: PLC0415
 
     def control(token_id: int, content: str, *, lstrip: bool = False) -> dict[str, Any]:
         return {
@@ -65,6 +65,8 @@ def make_tokenizer(vocabulary: Vocabulary, charsmap: bytes) -> str:
     added = [control(token_id, pieces[token_id]) for token_id in ids]
     if pieces[-1] == MASK:
         added.append(control(len(pieces) - 1, MASK, lstrip=True))
+    # Only U+0020: the character map has turned what SentencePiece takes for blank into it, and no other character.
+    spaces = {"type": "Split", "pattern": {"String": " "}, "behavior": "Removed", "invert": False}
     metaspace = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
     tree = {
         "version": "1.0",
@@ -72,7 +74,7 @@ def make_tokenizer(vocabulary: Vocabulary, charsmap: bytes) -> str:
         "padding": None,
         "added_tokens": added,
         "normalizer": {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(charsmap).decode()},
-        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"}, metaspace]},
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [spaces, metaspace]},
         "post_processor": {
             "type": "TemplateProcessing",
             "single": [
@@ -128,9 +130,9 @@ def reference_processor(vocabulary: Vocabulary, charsmap: bytes) -> SentencePiec
 
 
 def _model_proto(serialised: bytes) -> Any:
-    # sentencepiece's own generated code wants protobuf 7, which tritonclient forbids; transformers carries an older copy.
+    # sentencepiece's own generated code wants protobuf 7, which tritonclient forbids; transformers has an older copy.
     from transformers.utils import sentencepiece_model_pb2_new  # noqa: PLC0415
 
-    proto = sentencepiece_model_pb2_new.ModelProto()
+    proto = sentencepiece_model_pb2_new.ModelProto()  # type: ignore[attr-defined]
     proto.ParseFromString(serialised)
     return proto
