@@ -2,39 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
-import logging.handlers
-import os
-import signal
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-import uvloop
-from rich.console import Console
 
 from orchestrator.errors import ConfigurationError
-from orchestrator.server import RunningServer, ServedModels, running_server, served_models
-from orchestrator.server.remote import parse_agents
-from orchestrator.settings import Settings
+from orchestrator.settings import AgentSettings, Settings
 
-__all__ = ["serve"]
-
-logger = logging.getLogger(__name__)
-
-LOG_FILE = Path("logs") / "serve.log"
-LOG_BYTES = 20_000_000
-LOG_FILES = 5
+__all__ = ["parse_agents", "serve"]
 
 
 def serve(
     context: typer.Context,
     host: Annotated[str | None, typer.Option(help="Listen on this address; default: server.host")] = None,
     port: Annotated[
-        int | None, typer.Option(help="Listen on this port, 0 for a free one; default: server.port")
+        int | None, typer.Option(min=0, max=65535, help="Listen on this port, 0 for a free one; default: server.port")
     ] = None,
     agents: Annotated[
         str, typer.Option(metavar="NAME=HOST:PORT,…", help="Agents of other processes: router=…,retriever=…,reasoner=…")
@@ -47,9 +29,29 @@ def serve(
 
     Uses the Triton of inference.endpoints where it answers; else starts one, watches it and stops it at the end.
     """
-    settings = _with_flags(context.obj, host, port, agents)
-    log_file = _log_to(settings.paths.data / LOG_FILE)
-    uvloop.run(_serve(settings, log_file, own_triton=not no_triton))
+    # Loading every agent takes a second, which no other command should pay.
+    from orchestrator.commands.serving import run  # noqa: PLC0415
+
+    run(_with_flags(context.obj, host, port, agents), own_triton=not no_triton)
+
+
+def parse_agents(text: str) -> dict[str, str]:
+    """``router=host:port,retriever=host:port`` as settings of `agents`.
+
+    Raises:
+        ConfigurationError: names the part that is wrong.
+    """
+    agents: dict[str, str] = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, _, address = part.partition("=")
+        host, colon, port = address.rpartition(":")
+        if name not in AgentSettings.model_fields:
+            known = ", ".join(AgentSettings.model_fields)
+            raise ConfigurationError(f"--agents {part}: there is no agent {name!r}.", hint=f"Known are {known}.")
+        if not (host and colon and port.isdigit()):
+            raise ConfigurationError(f"--agents {part}: {address!r} is no address.", hint=f"Write {name}=host:port.")
+        agents[name] = address
+    return agents
 
 
 def _with_flags(settings: Settings, host: str | None, port: int | None, agents: str) -> Settings:
@@ -63,79 +65,3 @@ def _updated(settings: Settings, section: str, values: dict[str, Any]) -> Settin
     current = getattr(settings, section)
     # Through the model, so that flags are checked like every other source.
     return settings.model_copy(update={section: type(current)(**{**current.model_dump(), **values})})
-
-
-def _log_to(path: Path) -> Path:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = logging.handlers.RotatingFileHandler(path, maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8")
-    except OSError as error:
-        raise ConfigurationError(
-            f"paths.data: {path} cannot be written: {error.strerror}.", hint="Choose a folder that can be written."
-        ) from None
-    file.setLevel(logging.INFO)
-    terminal = logging.StreamHandler()
-    terminal.setLevel(logging.WARNING)
-    logging.basicConfig(
-        level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s", handlers=[file, terminal]
-    )
-    return path
-
-
-async def _serve(settings: Settings, log_file: Path, *, own_triton: bool) -> None:
-    console = Console(highlight=False, soft_wrap=True)
-    stop = asyncio.Event()
-    task = asyncio.current_task()
-    assert task is not None
-    ready = False
-
-    def on_signal() -> None:
-        # While nothing is served there is nothing to finish; and a second signal means now.
-        if stop.is_set() or not ready:
-            task.cancel()
-        stop.set()
-
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, on_signal)
-    try:
-        async with _models(settings, own_triton=own_triton) as models, running_server(models.settings) as server:
-            ready = True
-            _announce(console, server, models, log_file)
-            await stop.wait()
-            console.print(f"stopping; calls in flight get {settings.server.grace_s:g} s …")
-            logger.info("stopping")
-    except asyncio.CancelledError:
-        if not stop.is_set():
-            raise
-    console.print("stopped")
-
-
-@asynccontextmanager
-async def _models(settings: Settings, *, own_triton: bool) -> AsyncIterator[ServedModels]:
-    if own_triton:
-        async with served_models(settings) as models:
-            yield models
-    else:
-        yield ServedModels(settings, ", ".join(sorted(set(settings.inference.endpoints.values()))))
-
-
-def _announce(console: Console, server: RunningServer, models: ServedModels, log_file: Path) -> None:
-    remote = {name: address for name, address in models.settings.agents.model_dump().items() if address}
-    lines = {
-        "address": server.address,
-        "services": ", ".join(server.services),
-        "agents": ", ".join(f"{name} at {address}" for name, address in remote.items()) or "all in this process",
-        "Triton": f"{models.address} ({'started here' if models.own else 'not ours'})",
-        "models": ", ".join(models.models),
-        "data": str(models.settings.paths.data),
-        "logs": ", ".join(str(path) for path in (log_file, models.log_file) if path),
-        "process": str(os.getpid()),
-    }
-    console.print("[bold]Trias serves.[/bold] Stop with Ctrl-C.")
-    for name, value in lines.items():
-        if value:
-            console.print(f"  {name:<9}{value}", markup=False)
-    if models.fault:
-        console.print(f"[yellow]No model is served: answers rest on keywords alone.[/yellow] {models.fault}")
-    logger.info("serving on %s, process %d, Triton %s", server.address, os.getpid(), models.address)

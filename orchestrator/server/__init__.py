@@ -1,9 +1,9 @@
-"""The gRPC server: composition, errors, admission, health, services, stored answers, remote agents, shutdown."""
+"""The gRPC server: composition, errors, admission, health, services, stored answers, remote agents, shutdown.
+
+Nothing is imported here, so that `trias ask`, which only reads errors, does not load models and indexes:
+`running.running_server` and `composition.build_service` are the ways in.
+"""
 
 from __future__ import annotations
 
-from orchestrator.server.composition import Service, build_service
-from orchestrator.server.models import ServedModels, served_models
-from orchestrator.server.running import RunningServer, running_server, serving
-
-__all__ = ["RunningServer", "ServedModels", "Service", "build_service", "running_server", "served_models", "serving"]
+__all__: list[str] = []

@@ -8,10 +8,8 @@ from typing import Any, TypeVar
 
 import grpc
 
-from orchestrator.errors import ConfigurationError
 from orchestrator.flow.deadlines import time_left
 from orchestrator.server.status import error_from
-from orchestrator.settings import AgentSettings
 from trias.v1 import (
     reasoner_service_pb2,
     reasoner_service_pb2_grpc,
@@ -21,7 +19,7 @@ from trias.v1 import (
     router_service_pb2_grpc,
 )
 
-__all__ = ["RemoteReasoner", "RemoteRetriever", "RemoteRouter", "channel_to", "parse_agents"]
+__all__ = ["RemoteReasoner", "RemoteRetriever", "RemoteRouter", "channel_to"]
 
 T = TypeVar("T")
 
@@ -62,25 +60,6 @@ def channel_to(address: str, max_message_mb: int) -> grpc.aio.Channel:
             ("grpc.max_reconnect_backoff_ms", 2000),
         ],
     )
-
-
-def parse_agents(text: str) -> dict[str, str]:
-    """``router=host:port,retriever=host:port`` as settings of `agents`.
-
-    Raises:
-        ConfigurationError: names the part that is wrong.
-    """
-    agents: dict[str, str] = {}
-    for part in filter(None, (part.strip() for part in text.split(","))):
-        name, _, address = part.partition("=")
-        host, colon, port = address.rpartition(":")
-        if name not in AgentSettings.model_fields:
-            known = ", ".join(AgentSettings.model_fields)
-            raise ConfigurationError(f"--agents {part}: there is no agent {name!r}.", hint=f"Known are {known}.")
-        if not (host and colon and port.isdigit()):
-            raise ConfigurationError(f"--agents {part}: {address!r} is no address.", hint=f"Write {name}=host:port.")
-        agents[name] = address
-    return agents
 
 
 class RemoteRouter:

@@ -8,9 +8,9 @@ from typing import Any
 import grpc
 import pytest
 
-from orchestrator.server import RunningServer
 from orchestrator.server.answers import AnswerStore
 from orchestrator.server.database import Database
+from orchestrator.server.running import RunningServer
 from orchestrator.settings import Settings
 from trias.v1 import answer_service_pb2, common_pb2, reasoner_service_pb2
 

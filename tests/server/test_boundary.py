@@ -11,7 +11,7 @@ from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
 from orchestrator.errors import InvalidFieldError
-from orchestrator.server import RunningServer
+from orchestrator.server.running import RunningServer
 from trias.v1 import (
     answer_service_pb2,
     common_pb2,

@@ -13,15 +13,14 @@ import pytest_asyncio
 from orchestrator.errors import (
     AdmissionError,
     AgentUnavailableError,
-    ConfigurationError,
     DeadlineExceededError,
     FingerprintMismatchError,
     InvalidFieldError,
 )
 from orchestrator.flow import Event, Flow, Found, Planned, Question, Replied
 from orchestrator.flow.deadlines import within
-from orchestrator.server import RunningServer
-from orchestrator.server.remote import RemoteReasoner, RemoteRetriever, RemoteRouter, channel_to, parse_agents
+from orchestrator.server.remote import RemoteReasoner, RemoteRetriever, RemoteRouter, channel_to
+from orchestrator.server.running import RunningServer
 from orchestrator.settings import BudgetSettings
 from trias.v1 import common_pb2, router_service_pb2
 
@@ -137,14 +136,3 @@ async def test_nobody_there() -> None:
     async with channel_to("127.0.0.1:1", 64) as channel:
         with pytest.raises(AgentUnavailableError, match=r"router at 127\.0\.0\.1:1"):
             await RemoteRouter(channel, "127.0.0.1:1").route(QUESTION)
-
-
-def test_agents_are_named_with_their_addresses() -> None:
-    assert parse_agents("router=a:1, reasoner=[::1]:2") == {"router": "a:1", "reasoner": "[::1]:2"}
-    assert parse_agents("") == {}
-
-
-@pytest.mark.parametrize("text", ["writer=a:1", "router", "router=a", "router=:1", "router=a:x"])
-def test_wrong_agents_are_named(text: str) -> None:
-    with pytest.raises(ConfigurationError, match=r"--agents"):
-        parse_agents(text)

@@ -13,7 +13,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from orchestrator.errors import ConfigurationError
-from orchestrator.server import RunningServer, serving
+from orchestrator.server.running import RunningServer, serving
 from orchestrator.settings import Settings
 from trias.v1 import answer_service_pb2, answer_service_pb2_grpc, common_pb2, reasoner_service_pb2
 
