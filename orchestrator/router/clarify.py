@@ -19,8 +19,10 @@ _FUNCTION_WORDS = re.compile(
     r"请问|我们?|你们?|他|她|想要?|需要|应该|可以|可|能|会|要|得|的|了|是|在|有|到|给|把|和|跟|就|都|也|还|又|吧|啊|呀|问题|情况|事情|事"
     r"|办理|办|弄|做|一下|知道|了解|说|关于|[\s，。、；：？！,.;:?!~～…\"'“”‘’()（）]"
 )
-# With fewer characters of substance than this nothing is asked that a document could answer: 怎么办, 多少钱.
+# With fewer characters of substance than this nothing is asked that a document could answer: 怎么办, 报销. One less is
+# enough where the question says what it wants to know: 备案要几天.
 FEWEST_CHARACTERS = 3
+_SPECIFIC = re.compile(r"多少|多久|多长|几|什么时候|何时")
 # More alternatives than this are no help to the one who is asked.
 MOST_ALTERNATIVES = 4
 MOST_VALUES = 12
@@ -35,7 +37,8 @@ def points_outside(text: str) -> bool:
 def is_vague(text: str) -> bool:
     """Whether hardly anything is left once question words and function words are gone."""
     rest = INTERROGATIVE.sub("", _POINTING.sub("", text))
-    return len(_DIGIT_WORDS.sub("", _FUNCTION_WORDS.sub("", rest))) < FEWEST_CHARACTERS
+    left = len(_DIGIT_WORDS.sub("", _FUNCTION_WORDS.sub("", rest)))
+    return left < (FEWEST_CHARACTERS - 1 if _SPECIFIC.search(text) else FEWEST_CHARACTERS)
 
 
 def ask_intent(pack: DomainPack, intent_ids: Sequence[str], *, required: bool) -> plan_pb2.Clarification:

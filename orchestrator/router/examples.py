@@ -62,17 +62,18 @@ class ExampleBank:
     def vote(self, vector: Vector) -> ExampleVote:
         """The vote on one L2-normalised vector, shape [dimension]."""
         centred = self._centre(vector)
-        return self._vote(self._rows @ centred, self._centroids @ centred)
+        return self._vote(self._rows @ centred, self._centroids @ centred, self._empty)
 
     def vote_without(self, row: int) -> ExampleVote:
         """What the other examples would say about example ``row``: to learn how far votes can be trusted."""
         question = self._rows[row]
         similarities = self._rows @ question
         similarities[row] = -1.0
-        centroids = self._centroids.copy()
         label = self._labels[row]
+        centroids, empty = self._centroids.copy(), self._empty.copy()
         centroids[label] = _unit((self._sums[label] - question)[None])[0]
-        return self._vote(similarities, centroids @ question)
+        empty[label] = np.count_nonzero(self._labels == label) == 1
+        return self._vote(similarities, centroids @ question, empty)
 
     def similarity_to(self, vector: Vector, other: Vector) -> float:
         """The centred cosine of two vectors that are not in the bank."""
@@ -82,14 +83,14 @@ class ExampleBank:
         centred: Vector = _unit((vector - self._mean)[None])[0]
         return centred
 
-    def _vote(self, similarities: Vector, to_centroids: Vector) -> ExampleVote:
+    def _vote(self, similarities: Vector, to_centroids: Vector, empty: npt.NDArray[np.bool_]) -> ExampleVote:
         nearest = np.argsort(-similarities, kind="stable")[: self._neighbours]
         best = float(similarities[nearest[0]])
         weights = np.exp((similarities[nearest] - best) / TEMPERATURE)
         neighbours = np.zeros(len(to_centroids))
         np.add.at(neighbours, self._labels[nearest], weights / weights.sum())
         log_shares = to_centroids / TEMPERATURE + NEIGHBOUR_WEIGHT * np.log(neighbours + NEIGHBOUR_FLOOR)
-        log_shares[self._empty] = -np.inf
+        log_shares[empty] = -np.inf
         shares = np.exp(log_shares - log_shares.max())
         return ExampleVote(shares / shares.sum(), best)
 

@@ -45,13 +45,13 @@ class IntentReading:
         best: the leaf that won; None where neither rules nor examples say anything.
         broader: the nearest wider intent that holds most of the vote, where the leaf is in doubt.
         alternatives: other leaves, the likeliest first.
-        rule_share: what the rules alone gave the winner, in [0,1].
+        by_rules: the intent that the rules alone would choose, with their share as its confidence.
     """
 
     best: IntentGuess | None
     broader: IntentGuess | None
     alternatives: tuple[IntentGuess, ...]
-    rule_share: float
+    by_rules: IntentGuess | None
 
 
 class IntentClassifier:
@@ -107,7 +107,7 @@ class IntentClassifier:
         spoke = bool(rules.any())
         if vector is None or self._bank is None or self._with_examples is None:
             if not spoke or self._rules_only is None:
-                return IntentReading(None, None, (), 0.0)
+                return IntentReading(None, None, (), None)
             confidence = self._rules_only.confidence(_rule_features(rules))
             return self._reading(rules / rules.sum(), confidence, "rule", rules)
         vote = self._bank.vote(vector)
@@ -124,7 +124,13 @@ class IntentClassifier:
             for place in order[1 : MOST_ALTERNATIVES + 1]
             if shares[place] >= SMALLEST_ALTERNATIVE and (rest := 1 - float(shares[order[0]])) > 0
         )
-        return IntentReading(best, self._broader(best, shares), alternatives, float(rules[int(order[0])]))
+        return IntentReading(best, self._broader(best, shares), alternatives, self._by_rules(rules))
+
+    def _by_rules(self, rules: Shares) -> IntentGuess | None:
+        if not rules.any():
+            return None
+        place = int(rules.argmax())
+        return IntentGuess(self._leaves[place], float(rules[place]), "rule")
 
     def _broader(self, best: IntentGuess, shares: Shares) -> IntentGuess | None:
         for node in reversed(self._pack.intent_paths[best.intent_id][:-1]):

@@ -138,8 +138,13 @@ class PackPlanner:
             as_of_date=question.as_of_date or time.as_of_date,
             estimates=estimate(len(text), max(len(parts), 1)),
         )
-        self._decide_intent(plan, text, slots, reading)
-        self._decide_strategy(plan, question, vector, reading)
+        small_talk = self._small_talk(plan, reading)
+        if small_talk is None:
+            self._decide_intent(plan, text, slots, reading)
+        else:
+            plan.intent.CopyFrom(self._intent(small_talk))
+            plan.confidence = small_talk.confidence
+        self._decide_strategy(plan, question, vector, is_small_talk=small_talk is not None)
         return plan
 
     def faq_entry(self, question: Question, vector: Vector | None) -> FaqEntry | None:
@@ -198,26 +203,26 @@ class PackPlanner:
         )
 
     def _decide_strategy(
-        self, plan: plan_pb2.Plan, question: Question, vector: Vector | None, reading: IntentReading
+        self, plan: plan_pb2.Plan, question: Question, vector: Vector | None, *, is_small_talk: bool
     ) -> None:
         admissible = {plan_pb2.STRATEGY_FULL}
-        if self._is_small_talk(plan, question, reading):
+        if is_small_talk:
             admissible.add(plan_pb2.STRATEGY_NO_RETRIEVAL)
         elif not (plan.sub_questions or plan.named_documents or plan.as_of_date) and self.faq_entry(question, vector):
             admissible.add(plan_pb2.STRATEGY_FAQ)
         plan.strategy = cheapest(plan.estimates, admissible)
-        if plan.strategy == plan_pb2.STRATEGY_NO_RETRIEVAL:
-            del plan.clarifications[:]
 
-    def _is_small_talk(self, plan: plan_pb2.Plan, question: Question, reading: IntentReading) -> bool:
-        if any(pattern.search(question.text) for pattern in self.pack.small_talk):
-            return True
-        # Examples alone are not enough: to them, a question from another field looks like small talk.
-        if reading.best is None or self.pack.intent_paths[reading.best.intent_id][-1].retrieval:
-            return False
-        if plan.slots or plan.named_documents:
-            return False
-        return reading.rule_share > 0
+    def _small_talk(self, plan: plan_pb2.Plan, reading: IntentReading) -> IntentGuess | None:
+        """The intent of small talk, where a rule knows it for that.
+
+        Examples alone are not enough: to them, a question from another field looks like small talk.
+        """
+        guess = reading.by_rules
+        if guess and not self.pack.intent_paths[guess.intent_id][-1].retrieval and not plan.slots:
+            return guess
+        if any(pattern.search(plan.normalized_question) for pattern in self.pack.small_talk):
+            return reading.best or IntentGuess("", 1.0, "default")
+        return None
 
 
 def _mentions(question: Question, titles: Titles, marked: Mapping[str, Titles]) -> list[plan_pb2.DocumentMention]:

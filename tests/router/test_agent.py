@@ -1,0 +1,197 @@
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+from collections.abc import Callable
+
+import pytest
+
+from orchestrator.errors import ConfigurationError, InvalidFieldError, ModelUnavailableError
+from orchestrator.router import agent as agent_module
+from orchestrator.router.agent import RouterAgent
+from orchestrator.settings import RouterSettings
+from tests.router.conftest import HashedEmbedder, Queue
+from trias.v1 import plan_pb2, router_service_pb2
+
+MakeRouter = Callable[..., RouterAgent]
+
+
+def request(question: str, **fields: object) -> router_service_pb2.RouteRequest:
+    return router_service_pb2.RouteRequest(question=question, **fields)  # type: ignore[arg-type]
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    while not condition():
+        await asyncio.sleep(0.01)
+
+
+async def test_a_question_becomes_a_plan(make_router: MakeRouter) -> None:
+    router = make_router()
+    await router.warm_up()
+    response = await router.route(request("请问职工在三级医院住院能报多少啊？"))
+    plan = response.plan
+    assert plan.question == "请问职工在三级医院住院能报多少啊？"
+    assert plan.intent.intent_id == "benefit.inpatient.rate"
+    assert list(plan.intent.path) == ["待遇", "住院待遇", "住院报销比例"]
+    assert plan.intent.decided_by == "vote"
+    assert plan.question_type == plan_pb2.QUESTION_TYPE_FACT
+    assert plan.strategy == plan_pb2.STRATEGY_FULL
+    assert plan.plan_id
+    assert not plan.is_default
+    assert not response.degradations
+
+
+async def test_time_is_accounted_for(make_router: MakeRouter) -> None:
+    router = make_router()
+    await router.warm_up()
+    timing = (await router.route(request("住院报销比例"))).timing
+    assert [stage.stage for stage in timing.stages] == ["normalize", "embed", "titles", "route"]
+    assert 0 < timing.model_ms + timing.index_ms <= timing.total_ms
+    assert timing.overhead_ms == pytest.approx(timing.total_ms - timing.model_ms - timing.index_ms)
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"question": ""}, "question"),
+        ({"question": " \n\t　"}, "question"),
+        ({"question": "\x00\x01\u200b"}, "question"),
+        ({"question": "问" * 2001}, "question"),
+        ({"question": "问" * 100_000}, "question"),
+        ({"question": "问题", "as_of_date": "yesterday"}, "as_of_date"),
+        ({"question": "问题", "as_of_date": "2024-02-30"}, "as_of_date"),
+        ({"question": "问题", "as_of_date": "20240101"}, "as_of_date"),
+        ({"question": "问题", "as_of_date": "2024-W01-1"}, "as_of_date"),
+        ({"question": "问题", "domain": "astrology"}, "domain"),
+        ({"question": "问题", "hint": "问" * 501}, "hint"),
+    ],
+)
+async def test_bad_input_names_its_field(make_router: MakeRouter, fields: dict[str, str], field: str) -> None:
+    with pytest.raises(InvalidFieldError) as caught:
+        await make_router().route(router_service_pb2.RouteRequest(**fields))  # type: ignore[arg-type]
+    assert caught.value.field == field
+
+
+async def test_the_longest_question_that_is_allowed(make_router: MakeRouter) -> None:
+    response = await make_router().route(request("职工和" * 666 + "居民"))
+    assert not response.plan.is_default
+
+
+async def test_the_pack_is_chosen_per_request(make_router: MakeRouter) -> None:
+    router = make_router()
+    await router.warm_up()
+    response = await router.route(request("未取得许可证经营如何处罚", domain="general"))
+    assert response.plan.domain == "general"
+    assert response.plan.intent.intent_id == "liability.fine"
+
+
+def test_the_default_pack_must_exist(make_router: MakeRouter) -> None:
+    with pytest.raises(ConfigurationError, match=r"domain\.default.*'astrology'.*general"):
+        make_router(default_domain="astrology")
+
+
+async def test_a_dead_embedder_leaves_the_rules(make_router: MakeRouter, hashed: HashedEmbedder) -> None:
+    router = make_router()
+    await router.warm_up()
+    hashed.error = ModelUnavailableError("Triton does not answer.")
+    response = await router.route(request("职工三级医院住院支付比例是多少"))
+    assert response.plan.intent.intent_id == "benefit.inpatient.rate"
+    assert response.plan.intent.decided_by == "rule"
+    assert [item.component for item in response.degradations] == ["embedder"]
+    unknown = await router.route(request("谁发明了电灯"))
+    assert unknown.plan.intent.decided_by == "default"
+    assert unknown.plan.strategy == plan_pb2.STRATEGY_FULL
+    assert not unknown.plan.is_default
+
+
+async def test_examples_are_learnt_once_the_embedder_is_back(make_router: MakeRouter, hashed: HashedEmbedder) -> None:
+    router = make_router()
+    hashed.error = ModelUnavailableError("Triton does not answer.")
+    with pytest.raises(ModelUnavailableError):
+        await router.warm_up()
+    hashed.error = None
+    first = await router.route(request("产检的钱包不包在里面"))
+    assert [item.reason for item in first.degradations] == ["EXAMPLES_NOT_EMBEDDED"]
+
+    async def taught() -> None:
+        while (await router.route(request("产检的钱包不包在里面"))).degradations:
+            await asyncio.sleep(0.01)
+
+    await asyncio.wait_for(taught(), 60)
+    response = await router.route(request("产检的钱包不包在里面"))
+    assert response.plan.intent.decided_by == "examples"
+    await router.close()
+
+
+async def test_vectors_of_another_model_are_not_compared(make_router: MakeRouter, hashed: HashedEmbedder) -> None:
+    router = make_router()
+    await router.warm_up()
+    hashed.name = "hashed-2"
+    response = await router.route(request("职工三级医院住院支付比例是多少"))
+    assert response.plan.intent.decided_by == "rule"
+    assert [item.reason for item in response.degradations] == ["EXAMPLES_NOT_EMBEDDED"]
+    await router.close()
+
+
+async def test_doubtful_questions_go_to_the_labelling_queue(make_router: MakeRouter, queue: Queue) -> None:
+    router = make_router(settings=RouterSettings(clarify_below=0.99))
+    await router.warm_up()
+    response = await router.route(request("种植牙每颗限价多少钱"))
+    assert response.plan.queued_for_labelling
+    assert queue.entries == [
+        {
+            "question": "种植牙每颗限价多少钱",
+            "domain": "medical_insurance",
+            "reason": "LOW_CONFIDENCE",
+            "intent": response.plan.intent.intent_id,
+            "confidence": response.plan.confidence,
+        }
+    ]
+    vague = await router.route(request("怎么办"))
+    assert any(item.required for item in vague.plan.clarifications)
+    assert queue.entries[-1]["reason"] == "CLARIFICATION"
+    assert router.statistics.queued == 2
+
+
+async def test_without_a_queue_nothing_claims_to_be_queued(make_router: MakeRouter) -> None:
+    response = await make_router(labelling_queue=None).route(request("怎么办"))
+    assert not response.plan.queued_for_labelling
+
+
+async def test_an_invalid_plan_is_replaced_and_counted(
+    make_router: MakeRouter, queue: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    router = make_router()
+    monkeypatch.setattr(agent_module, "plan_problems", lambda *_: ["the schema says no."])
+    response = await router.route(request("住院报销比例", as_of_date="2024-01-01"))
+    assert response.plan.is_default
+    assert response.plan.normalized_question == "住院报销比例"
+    assert response.plan.as_of_date == "2024-01-01"
+    assert response.plan.strategy == plan_pb2.STRATEGY_FULL
+    assert router.statistics.defaults == 1
+    assert queue.entries[-1]["reason"] == "INVALID_PLAN"
+
+
+async def test_a_fault_in_planning_costs_no_answer(make_router: MakeRouter, monkeypatch: pytest.MonkeyPatch) -> None:
+    router = make_router()
+
+    def fail(*_: object) -> None:
+        raise ValueError("a fault of ours")
+
+    monkeypatch.setattr(agent_module.PackPlanner, "plan", fail)
+    assert (await router.route(request("住院报销比例"))).plan.is_default
+
+
+async def test_today_is_what_relative_dates_count_from(make_router: MakeRouter) -> None:
+    router = make_router(today=lambda: dt.date(2024, 5, 1))
+    assert (await router.route(request("去年住院报销比例"))).plan.as_of_date == "2023-12-31"
+
+
+async def test_many_questions_at_once(make_router: MakeRouter) -> None:
+    router = make_router()
+    await router.warm_up()
+    questions = ["住院报销比例", "怎么办", "你好", "异地就医备案几天办结", "起付标准是什么意思"] * 20
+    responses = await asyncio.gather(*(router.route(request(question)) for question in questions))
+    assert [response.plan.question for response in responses] == questions
+    assert len({response.plan.plan_id for response in responses}) == len(questions)
+    assert router.statistics.plans == len(questions)

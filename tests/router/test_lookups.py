@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from orchestrator.errors import BackendUnavailableError, ModelUnavailableError
+from orchestrator.inference.models import Embedding, TextKind
+from orchestrator.knowledge.clause import Document
+from orchestrator.router.lookups import FindTitles, Lookups
+from tests.router.conftest import HashedEmbedder, find_titles
+from trias.v1 import common_pb2
+
+
+def lookups(embedder: HashedEmbedder, titles: FindTitles = find_titles, seconds: float = 5.0) -> Lookups:
+    return Lookups(embedder, titles, embed_timeout_s=seconds, titles_timeout_s=seconds)
+
+
+async def test_the_vector_is_that_of_the_text(hashed: HashedEmbedder) -> None:
+    found = await lookups(hashed).vectors("住院")
+    assert found.vector is not None
+    assert found.vector.shape == (512,)
+    assert found.model_ms == 0.5
+    assert found.degradation is None
+
+
+async def test_a_dead_embedder_is_a_degradation(hashed: HashedEmbedder) -> None:
+    hashed.error = ModelUnavailableError("Triton does not answer.")
+    found = await lookups(hashed).vectors("住院")
+    assert found.vector is None
+    assert found.degradation is not None
+    assert found.degradation.component == "embedder"
+    assert found.degradation.reason == "MODEL_UNAVAILABLE"
+    assert found.degradation.level == common_pb2.FAULT_LEVEL_DEGRADED
+
+
+class Sleeper(HashedEmbedder):
+    """Ignores its own deadline."""
+
+    async def embed(self, texts: Sequence[str], *, kind: TextKind, timeout_s: float | None = None) -> Embedding:
+        await asyncio.sleep(3600)
+        raise AssertionError
+
+
+async def test_an_embedder_that_overruns_is_given_up() -> None:
+    found = await lookups(Sleeper(), seconds=0.01).vectors("住院")
+    assert found.degradation is not None
+    assert found.degradation.reason == "DEADLINE_EXCEEDED"
+
+
+async def test_cancellation_goes_through() -> None:
+    task = asyncio.create_task(lookups(Sleeper()).vectors("住院"))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_titles_of_the_question_and_of_each_mark(hashed: HashedEmbedder) -> None:
+    found = await lookups(hashed).titles("《医疗救助办法》和云川省大病保险实施细则")
+    assert [document_id for document_id, _ in found.whole] == ["d-major"]
+    assert {name: [key for key, _ in hits] for name, hits in found.marked.items()} == {"医疗救助办法": ["d-assist"]}
+
+
+async def test_a_dead_catalogue_is_a_degradation(hashed: HashedEmbedder) -> None:
+    async def dead(text: str, limit: int) -> list[Document]:
+        raise BackendUnavailableError("Neo4j does not answer.")
+
+    async def slow(text: str, limit: int) -> list[Document]:
+        await asyncio.sleep(3600)
+        return []
+
+    for titles, reason in ((dead, "INDEX_UNAVAILABLE"), (slow, "DEADLINE_EXCEEDED")):
+        found = await lookups(hashed, titles, seconds=0.01).titles("《甲办法》")
+        assert found.degradation is not None
+        assert (found.degradation.component, found.degradation.reason) == ("clause_graph", reason)
+        assert not found.whole
