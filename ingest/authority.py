@@ -26,8 +26,8 @@ _NUMBER_AUTHORITIES = {
     "法释": "最高人民法院",
     "高检发": "最高人民检察院",
 }
-_CONGRESS = re.compile(r"人民代表大会")
-_STATE_COUNCIL = re.compile(r"^(?:中华人民共和国)?国务院(?:办公厅)?(?:令|第|$|关于)")
+_CONGRESS = re.compile(r"^(?:中华人民共和国)?全国人民代表大会")
+_STATE_COUNCIL = re.compile(r"^(?:中华人民共和国)?国务院(?:办公厅)?(?:令|第|$|关于|、中)")
 _JUDICIARY = re.compile(r"^最高人民(?:法院|检察院)")
 _INTERPRETATION = re.compile(r"(?:解释|批复|答复|会议纪要)(?:[（(].{1,12}[）)])?$")
 _NATIONAL = re.compile(

@@ -187,6 +187,8 @@ def test_a_term_ends_the_day_before_its_anniversary() -> None:
         ("国家市场监督管理总局", "", AuthorityLevel.DEPARTMENT_RULE),
         ("公安部、财政部", "", AuthorityLevel.DEPARTMENT_RULE),
         ("国务院", "", AuthorityLevel.ADMINISTRATIVE_REGULATION),
+        ("国务院、中央军事委员会", "", AuthorityLevel.ADMINISTRATIVE_REGULATION),
+        ("市十二届人民代表大会", "", AuthorityLevel.UNKNOWN),
         ("全国人民代表大会常务委员会", "", AuthorityLevel.LAW),
         ("最高人民法院", "", AuthorityLevel.INTERPRETATION),
         ("市场监督管理所", "", AuthorityLevel.UNKNOWN),
