@@ -14,7 +14,7 @@ from enum import Enum
 
 from orchestrator.domain.units import QuantityKind, base_of
 
-__all__ = ["Bound", "Quantity", "QuantityKind", "Relation", "contradicts", "equal", "relation"]
+__all__ = ["Bound", "Quantity", "QuantityKind", "Relation", "contradicts", "equal", "exclusive", "relation"]
 
 # How far from 约X a value may lie and still agree with it.
 ABOUT_TOLERANCE = Decimal("0.1")
@@ -136,6 +136,14 @@ def contradicts(first: Quantity, second: Quantity) -> bool:
 def equal(first: Quantity, second: Quantity) -> bool:
     """Whether two quantities say the same: 1年 and 12个月, 70% and 七成; never 5日 and 5个工作日."""
     return relation(first, second) is Relation.EQUAL
+
+
+def exclusive(first: Quantity, second: Quantity) -> bool:
+    """Whether no value satisfies both: 超过5000元 and 5000元以下 never do, 1万元以上 and 5000元以上 may."""
+    if not _comparable(first, second):
+        return False
+    mixed = base_of(first.unit)[0] != base_of(second.unit)[0]
+    return _interval(first, months_as_days=mixed).disjoint(_interval(second, months_as_days=mixed))
 
 
 def _comparable(first: Quantity, second: Quantity) -> bool:

@@ -40,6 +40,9 @@ _ARTICLES = frozenset({"item", "kind", "copy", "establishment", "piece", "sheet"
 # Without one of these there is nothing to read.
 _NUMERIC = re.compile(rf"[\d{''.join(CHINESE_DIGITS)}十百半]")
 
+# No number is written this long; patterns would try every way to cut it.
+_ENDLESS = re.compile(rf"[\d{''.join(CHINESE_DIGITS)}十百千万亿,，.]{{32,}}")
+
 _RATIO = re.compile(
     rf"(?P<of>百|千|万|{_N})分之(?P<low>{_N})(?:\s?(?:至|到|—+|-|~)\s?(?P<high>{_N})(?!分之))?"
     r"|(?P<tenths>[一二三四五六七八九]|\d(?:\.\d)?)成(?P<rest>半|[一二三四五六七八九](?!成))?"
@@ -71,7 +74,7 @@ _SCORE = re.compile(
 
 def label_spans(text: str) -> list[tuple[int, int]]:
     """Where a text has numerals that label or idiomatically say something, and count nothing."""
-    return [match.span() for match in _LABELS.finditer(fold(text))]
+    return [match.span() for match in _LABELS.finditer(_ENDLESS.sub(_blank, fold(text)))]
 
 
 def parse_quantities(text: str) -> list[Quantity]:
@@ -101,7 +104,12 @@ def parse_quantities(text: str) -> list[Quantity]:
 
 
 def _mask(folded: str) -> str:
-    return _LABELS.sub(lambda match: "\x00" * len(match[0]), folded)
+    bounded_text = _ENDLESS.sub(_blank, folded)
+    return _LABELS.sub(_blank, bounded_text)
+
+
+def _blank(match: re.Match[str]) -> str:
+    return "\x00" * len(match[0])
 
 
 def _cores(masked: str) -> list[Quantity]:

@@ -9,22 +9,15 @@ from dataclasses import dataclass, field, replace
 from orchestrator.domain.quantity import Quantity
 from orchestrator.reasoner.evidence import Evidence, Reading
 from orchestrator.reasoner.matters import MatterReader
+from orchestrator.reasoner.negation import is_negated, negation_span
 from orchestrator.reasoner.phrases import key_phrase, number_phrase
 from orchestrator.reasoner.question import QuestionPart
 from orchestrator.reasoner.scope import Scope
 
-__all__ = ["CLAIM_CHARACTERS", "Claim", "extract_claims", "is_negated"]
+__all__ = ["CLAIM_CHARACTERS", "Claim", "extract_claims"]
 
 CLAIM_CHARACTERS = 15
 
-_NEGATION = re.compile(
-    r"不得|不予|不能|不可|不应|不再|不必|不需|不纳入|不属于|不享受|不适用|不承担|不允许|不设|不支付|不报销|不收取|不计入|不受"
-    r"|禁止|严禁|无需|无须|毋须|免于|免予|免收|免缴|未经|拒绝|除外"
-)
-# These bound a number and deny nothing: 不得超过15日.
-_BOUNDING = re.compile(
-    r"不(?:得|应|应当|能|可|宜)?(?:超过|低于|少于|高于|多于|大于|小于|早于|晚于|迟于)|不足|不满|未满"
-)
 _INCREMENT = re.compile(
     r"(?:提高|增加|上浮|上调|增长|追加|降低|减少|下调|下浮|减|加|再|延长|缩短|高出|多)\s?(?:至多|最多|不超过|了)?$"
 )
@@ -71,11 +64,6 @@ class Claim:
         return self.reading.source.document.document_id
 
 
-def is_negated(text: str) -> bool:
-    """Whether a statement forbids or denies; a bound (不超过) doesn't."""
-    return bool(_NEGATION.search(_BOUNDING.sub("", text)))
-
-
 def extract_claims(parts: Sequence[QuestionPart], ranked: Sequence[Sequence[Evidence]], limit: int) -> list[Claim]:
     """Claims of the sentences that bear on the question, most relevant first.
 
@@ -114,6 +102,7 @@ def _numbered(drafts: Iterable[Claim], offset: int, part_ids: set[str]) -> Itera
 def _of_quantities(item: Evidence) -> Iterable[Claim]:
     reading, text = item.reading, item.sentence.text
     quantities = reading.quantities
+    mentions = reading.reader.scopes.by_weight(reading.mentions)
     for index, quantity in enumerate(quantities):
         if _is_condition(text, quantity):
             continue
@@ -122,7 +111,7 @@ def _of_quantities(item: Evidence) -> Iterable[Claim]:
         scope = reading.scope_at(quantity.end)
         yield Claim(
             claim_id="",
-            text=number_phrase(text, quantity, hit, reading.mentions, CLAIM_CHARACTERS),
+            text=number_phrase(text, quantity, hit, mentions, CLAIM_CHARACTERS),
             reading=reading,
             relevance=item.relevance,
             matter=hit.matter.name if hit else "",
@@ -160,7 +149,7 @@ def _statement(text: str, quantity: Quantity, previous: Quantity | None) -> tupl
 def _of_rule(item: Evidence, parts: Sequence[QuestionPart]) -> Claim:
     reading, text = item.reading, item.sentence.text
     grams = {gram for part in parts for gram in part.grams}
-    phrase, span = key_phrase(text, grams, CLAIM_CHARACTERS)
+    phrase, span = key_phrase(text, grams, CLAIM_CHARACTERS, negation_span(text))
     names = [hit.matter.name for hit in reading.matter_hits]
     return Claim(
         claim_id="",

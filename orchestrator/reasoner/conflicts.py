@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from orchestrator.domain.quantity import Quantity, QuantityKind, Relation, contradicts, relation
+from orchestrator.domain.quantity import Quantity, QuantityKind, Relation, contradicts, exclusive, relation
 from orchestrator.domain.units import base_of
 from orchestrator.reasoner.claims import Claim
 from orchestrator.reasoner.matters import masked
+from orchestrator.reasoner.negation import without_negation
 from orchestrator.reasoner.scope import Scope, ScopeReader
-from orchestrator.reasoner.similarity import aligned_quantities, dice, grams_of, plain, without_negation
+from orchestrator.reasoner.similarity import aligned_quantities, dice, grams_of, plain
 from orchestrator.settings import ReasonerSettings
 from trias.v1 import passage_pb2
 
@@ -30,7 +31,7 @@ _STOCK = re.compile(
     r"|没收违法(?:所得|经营额)?|没有违法所得的?|违法所得|情节(?:较轻|严重|特别严重)的?|构成犯罪的?|依法追究刑事责任|依法给予处分|并?处以?%?的?罚款|罚款"
     r"|直接负责的主管人员和其他直接责任人员|应当|可以|由|自|收到|之日起|以?内|以[上下]|并处|处|的|%"
 )
-LEAST_CONTEXT = 8
+LEAST_CONTEXT = 6
 _ALLOWS = re.compile(r"可以|应当|允许|有权|享受|纳入|予以|准予|必须|需要")
 # Two clauses of one document are held against each other only where they are all but the same sentence.
 SAME_DOCUMENT_SIMILARITY = 0.95
@@ -97,6 +98,9 @@ class _Detector:
             one, other = self._term_of(first), self._term_of(second)
             if _ends_before(one, other) or _ends_before(other, one):
                 return False
+        # 超过5000元的部分, 5000元以下的部分: two tiers of one rule.
+        if any(exclusive(mine, theirs) for mine in first.conditions for theirs in second.conditions):
+            return False
         return self._scopes.compatible(first.scope, second.scope)
 
     def _term_of(self, claim: Claim) -> tuple[str, str]:
@@ -128,7 +132,14 @@ class _Detector:
         if first.document_id == second.document_id:
             return likeness >= SAME_DOCUMENT_SIMILARITY and self._aligned(first, second)
         same_case = self._context_likeness(first, second) >= self._settings.context_similarity
-        if same_case and likeness >= self._settings.conflict_similarity and self._counterparts(first, second):
+        # A bare date or a signature says too little to be compared.
+        telling = min(len(plain(self._skeleton(claim))) for claim in (first, second)) >= LEAST_CONTEXT
+        if (
+            telling
+            and same_case
+            and likeness >= self._settings.conflict_similarity
+            and self._counterparts(first, second)
+        ):
             return True
         # The pack knows the matter: the wording may differ, the conditions may not.
         if not first.matter_is_specific or first.matter != second.matter or not self._same_units(first, second):
@@ -146,9 +157,7 @@ class _Detector:
         """Neither is a special case of the other: a general rule and a special one can both hold."""
         if self._scopes.one_sided(first.scope, second.scope) - {"region"}:
             return False
-        if len(first.conditions) != len(second.conditions):
-            return False
-        return all(not contradicts(one, other) for one, other in zip(first.conditions, second.conditions, strict=True))
+        return len(first.conditions) == len(second.conditions)
 
     def _denies(self, first: Claim, second: Claim) -> bool:
         """The same predicate, negated in one and not in the other."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from orchestrator.reasoner.evidence import Evidence
+from orchestrator.reasoner.evidence import Evidence, Source
 from orchestrator.reasoner.question import QuestionPart
 from orchestrator.reasoner.writer import PartPlan
-from trias.v1 import passage_pb2, plan_pb2, reasoning_pb2
+from trias.v1 import passage_pb2, plan_pb2, reasoner_service_pb2, reasoning_pb2
 
 __all__ = ["follow_up"]
 
@@ -19,24 +19,35 @@ _DEFERS = re.compile(r"(?:按照?|依照|根据|适用|执行|参照|见)")
 
 
 def follow_up(
-    plan: plan_pb2.Plan, parts: Sequence[PartPlan], passages: Sequence[passage_pb2.Passage], round_number: int
+    request: reasoner_service_pb2.ReasonRequest, parts: Sequence[PartPlan], lost: Source | None
 ) -> reasoning_pb2.FollowUp | None:
     """What to ask the orchestrator for; None where nothing more is worth a search.
 
     Args:
-        plan: the router's.
+        request: with the plan, the passages, and how many follow-ups were carried out already.
         parts: every part of the question with its evidence, and whether it can be answered.
-        passages: that were reasoned over.
-        round_number: how many follow-ups were carried out already.
+        lost: the best source, where it is the only one and no longer holds.
     """
-    if round_number >= MAX_ROUNDS:
+    if request.follow_up_round >= MAX_ROUNDS:
         return None
+    if lost is not None:
+        return _successor(request, lost)
     if any(item.answerable for item in parts):
         missing = next((item.part for item in parts if not item.answerable), None)
         if missing is not None:
             return _requery(missing.text, f"No passage answers this part: {missing.text}")
-        return _referred(parts, passages) or _other_scope(parts)
-    return _off_intent(plan, parts) or _other_scope(parts)
+        return _referred(parts, request.passages) or _other_scope(parts)
+    return _off_intent(request.plan, parts) or _other_scope(parts)
+
+
+def _successor(request: reasoner_service_pb2.ReasonRequest, lost: Source) -> reasoning_pb2.FollowUp | None:
+    """The document that replaced a repealed one, where it is known and none of its clauses is here."""
+    known = {passage.document.document_id for passage in request.passages}
+    newer = [name for name in (*lost.document.superseded_by, lost.passage.superseded_by) if name and name not in known]
+    if not newer:
+        return None
+    query = request.plan.normalized_question or request.plan.question
+    return _requery(query, f"The only source, 《{lost.document.title}》, no longer holds", list(dict.fromkeys(newer)))
 
 
 def _requery(query: str, reason: str, document_ids: Sequence[str] = ()) -> reasoning_pb2.FollowUp:

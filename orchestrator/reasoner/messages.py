@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from orchestrator.domain.quantity import Quantity
 from orchestrator.reasoner.claims import Claim
 from orchestrator.reasoner.conflicts import Conflict
+from orchestrator.reasoner.precedence import named
 from orchestrator.reasoner.rulings import Ruling
 from orchestrator.reasoner.scope import Scope
 from trias.v1 import reasoning_pb2
@@ -53,7 +54,7 @@ def claim_message(claim: Claim) -> reasoning_pb2.Claim:
 def conflict_message(conflict: Conflict) -> reasoning_pb2.Conflict:
     """A conflict, explained in a sentence."""
     first, second = conflict.first, conflict.second
-    names = [f"《{claim.reading.source.document.title}》{claim.reading.source.label}" for claim in (first, second)]
+    names = [named(claim) for claim in (first, second)]
     about = f"关于{conflict.matter}，" if conflict.matter else ""
     return reasoning_pb2.Conflict(
         conflict_id=conflict.conflict_id,

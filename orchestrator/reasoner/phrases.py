@@ -6,7 +6,7 @@ Nothing is added: a claim's text holds only characters of its sentence, in the s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from orchestrator.domain.lexicon import SlotMatch
 from orchestrator.domain.quantity import Quantity
@@ -29,6 +29,10 @@ _LEADING = re.compile(
     r"^(?:[（(]?[一二三四五六七八九十\d]{1,3}[)）、.．]\s?|或者|以及|并且|并|和|与|但是|但|且|而|其中)+"
 )
 _MODALS = re.compile(r"不得|应当|可以|必须|不予|禁止|严禁|无需|无须|有权|不纳入|不享受|不适用|是指|负责|给予|责令|予以")
+# A shorter term than this says too little on its own.
+_LEAST_TERM = 4
+# What a modal (应当, 不得) is worth, in bigrams of the question.
+_MODAL_WORTH = 2.0
 _SUBJECT_END = re.compile(r"应当|可以|必须|不得|需要|有权|负责|不予")
 
 
@@ -57,7 +61,7 @@ def number_phrase(
         text: the sentence.
         quantity: the number.
         matter: what it states, where the pack knows.
-        mentions: scope values in the sentence.
+        mentions: scope values in the sentence, those of the weightiest dimension first.
         limit: characters at most; a number with its bound that is longer is cut to the number.
     """
     start, end = quantity.phrase_start, quantity.phrase_end
@@ -65,8 +69,8 @@ def number_phrase(
         start, end = quantity.start, min(quantity.end, quantity.start + limit)
     chosen = [(start, end)]
     if matter is not None and matter.start >= 0:
-        _add(chosen, (matter.start, matter.end), limit)
-        for mention in sorted(_nearest(mentions, quantity), key=lambda item: item.start, reverse=True):
+        _add(chosen, _shortest_term(text, matter), limit)
+        for mention in _nearest(mentions, quantity):
             _add(chosen, (mention.start, mention.end), limit)
     spans = [span for segment in pieces(text) for span in segment]
     after = next((span for span in spans if span[0] <= end < span[1] or span[0] == end), None)
@@ -80,39 +84,59 @@ def number_phrase(
     return "".join(text[a:b] for a, b in sorted(chosen))
 
 
-def key_phrase(text: str, grams: set[str], limit: int) -> tuple[str, tuple[int, int]]:
+def key_phrase(
+    text: str, grams: set[str], limit: int, required: tuple[int, int] | None = None
+) -> tuple[str, tuple[int, int]]:
     """A claim of a sentence without a number: the run of pieces that says most, at most ``limit`` characters.
 
     Args:
         text: the sentence.
         grams: bigrams of the question, which make a run worth more.
         limit: characters at most.
+        required: words that may not be dropped: what forbids or denies.
 
     Returns:
         The phrase, and the span of the sentence that it was taken from.
     """
     opening = _LEADING.match(text)
     first = opening.end() if opening else 0
+    span = _best_run(text, first, grams, limit, required)
+    joint = _LEADING.match(text[span[0] : span[1]])
+    if joint and joint.end() < span[1] - span[0]:
+        span = (span[0] + joint.end(), span[1])
+    if required is None or _holds(span, required):
+        return text[span[0] : span[1]], span
+    if span[0] < required[1] and required[0] < span[1]:
+        span = (required[0], min(len(text), required[0] + limit))
+        return text[span[0] : span[1]], span
+    ends = sorted((required, span))
+    return "".join(text[start:end] for start, end in ends), (ends[0][0], ends[-1][1])
+
+
+def _best_run(text: str, first: int, grams: set[str], limit: int, required: tuple[int, int] | None) -> tuple[int, int]:
+    """Neighbouring pieces of one segment that hold most of the question's bigrams; the longer one of equals."""
     best: tuple[float, int, int, int] | None = None
+    room = limit - (required[1] - required[0] if required else 0)
     for spans in pieces(text, first):
         for left, (start, _) in enumerate(spans):
             for _, end in spans[left:]:
                 if end - start > limit:
                     break
+                complete = required is None or _holds((start, end), required)
+                if not complete and end - start > room:
+                    continue
                 run = text[start:end]
                 known = sum(1 for index in range(len(run) - 1) if run[index : index + 2] in grams)
-                worth = known + (2.0 if _MODALS.search(run) else 0.0) - (1.0 if _LEADING.match(run) else 0.0)
-                # Of two runs that say as much, the longer one is the more complete.
+                worth = known + (_MODAL_WORTH if complete and _MODALS.search(run) else 0.0) - bool(_LEADING.match(run))
                 key = (worth, end - start, -start, end)
                 if best is None or key > best:
                     best = key
     # Where not one piece is short enough: the start of the sentence, cut to length.
-    span = (first, min(len(text), first + limit)) if best is None else (-best[2], best[3])
-    phrase = text[span[0] : span[1]]
-    joint = _LEADING.match(phrase)
-    if joint and joint.end() < len(phrase):
-        span = (span[0] + joint.end(), span[1])
-    return text[span[0] : span[1]], span
+    return (first, min(len(text), first + room)) if best is None else (-best[2], best[3])
+
+
+def _holds(span: tuple[int, int], inner: tuple[int, int]) -> bool:
+    return span[0] <= inner[0] and inner[1] <= span[1]
 
 
 def _add(chosen: list[tuple[int, int]], span: tuple[int, int], limit: int) -> None:
@@ -124,13 +148,21 @@ def _add(chosen: list[tuple[int, int]], span: tuple[int, int], limit: int) -> No
         chosen.append(span)
 
 
-def _nearest(mentions: Iterable[SlotMatch], quantity: Quantity) -> list[SlotMatch]:
-    """The last value before the number in each dimension."""
+def _shortest_term(text: str, matter: MatterHit) -> tuple[int, int]:
+    """The matter in the fewest of the sentence's own words: 支付比例 of 统筹基金支付比例."""
+    found = text[matter.start : matter.end]
+    terms = [term for term in matter.matter.all_terms if len(term) >= _LEAST_TERM and found.endswith(term)]
+    return (matter.end - min(map(len, terms)), matter.end) if terms else (matter.start, matter.end)
+
+
+def _nearest(mentions: Sequence[SlotMatch], quantity: Quantity) -> list[SlotMatch]:
+    """The last value before the number in each dimension, in the order of ``mentions``' dimensions."""
     nearest: dict[str, SlotMatch] = {}
-    for mention in mentions:
+    for mention in sorted(mentions, key=lambda item: item.start):
         if mention.end <= quantity.start:
             nearest[mention.slot_type] = mention
-    return list(nearest.values())
+    order = list(dict.fromkeys(mention.slot_type for mention in mentions))
+    return [nearest[dimension] for dimension in order if dimension in nearest]
 
 
 def _subject(text: str, before: int) -> tuple[int, int]:

@@ -58,7 +58,7 @@ def authority_score(document: document_pb2.Document, pack: DomainPack, as_of: dt
 def named(claim: Claim) -> str:
     """Where a claim stands, for a person: 《…》第十二条."""
     source = claim.reading.source
-    return f"《{source.document.title}》{source.label}"
+    return f"《{source.document.title}》{source.label.rstrip('、.．')}"
 
 
 class Precedence:

@@ -29,6 +29,10 @@ __all__ = ["Reasoning"]
 
 # Characters of all passages that are read at most; what is beyond is named as unread.
 MAX_CHARACTERS = 200_000
+# Sentences that are weighed at most.
+MAX_SENTENCES = 3000
+# Claims this relevant, of the most relevant one's, are part of the answer's evidence.
+SHOWN = 0.5
 # Sentences read closely in the fast tier, for each passage.
 FAST_SENTENCES_A_PASSAGE = 6
 
@@ -78,6 +82,9 @@ class Reasoning:
             parts = read_question(self._request.plan, self._reader.pack, self._reader.matters, self._reader.canonical)
             sources = self._sources()
             readings = [Reading(source, sentence, self._reader) for source in sources for sentence in source.sentences]
+            if len(readings) > MAX_SENTENCES:
+                self._unread.append(f"资料共{len(readings)}句，只读了前{MAX_SENTENCES}句")
+                readings = readings[:MAX_SENTENCES]
         with self._stage("weigh"):
             ranked = [relevance_to(part, readings, self._reader.canonical, self._depth(sources)) for part in parts]
         with self._stage("claims"):
@@ -90,8 +97,9 @@ class Reasoning:
             gone = self._gone(parts, ranked, readings, plans)
         answer = self._answer(_Findings(plans, assessments, gone, claims, conflicts, rulings))
         request = None
-        if not self._fast and gone is None:
-            request = follow_up(self._request.plan, plans, self._request.passages, self._request.follow_up_round)
+        if not self._fast:
+            lost = gone.source if gone is not None else None
+            request = follow_up(self._request, plans, lost)
         total = (time.perf_counter() - started) * 1000
         timing = common_pb2.Timing(total_ms=total, overhead_ms=total, stages=self._stages)
         return reasoner_service_pb2.ReasonResponse(answer=answer, follow_up=request, timing=timing)
@@ -157,9 +165,6 @@ class Reasoning:
             tier=self._request.tier,
             confidence=confidence,
             provisional=self._fast,
-            claims=[claim_message(claim) for claim in found.claims],
-            conflicts=[conflict_message(conflict) for conflict in found.conflicts],
-            rulings=[ruling_message(ruling) for ruling in found.rulings],
         )
         checked: list[Checked] = []
         if found.gone is not None:
@@ -170,6 +175,7 @@ class Reasoning:
             answer.text = answer.notice
         else:
             checked = self._compose(answer, found)
+            _show_reasons(answer, found)
         cited = [support.source for item in checked if item.passed for support in item.draft.supports]
         used = [found.gone.source] if found.gone is not None else cited
         answer.verification.CopyFrom(verification(checked, used, self._as_of.isoformat(), self._skipped(found.plans)))
@@ -220,7 +226,8 @@ class Reasoning:
             for passage in self._request.passages
             if passage.validity == passage_pb2.VALIDITY_NOT_YET_EFFECTIVE and not self._any_version
         ]
-        notes += [wording.part_not_found(plan.part.text) for plan in plans if not plan.answerable]
+        if len(plans) > 1:
+            notes += [wording.part_not_found(plan.part.text) for plan in plans if not plan.answerable]
         return [*notes, *self._unread]
 
     @contextmanager
@@ -229,6 +236,18 @@ class Reasoning:
         yield
         wall = (time.perf_counter() - started) * 1000
         self._stages.append(common_pb2.StageTiming(stage=name, wall_ms=wall))
+
+
+def _show_reasons(answer: reasoning_pb2.Answer, found: _Findings) -> None:
+    """Puts the claims that bear on the question into the answer, with their conflicts and rulings."""
+    best = max((claim.relevance for claim in found.claims), default=0.0)
+    used = {chain.claim_id for chain in answer.evidence}
+    shown = {claim.claim_id for claim in found.claims if claim.relevance >= SHOWN * best or claim.claim_id in used}
+    conflicts = [item for item in found.conflicts if {item.first.claim_id, item.second.claim_id} & shown]
+    shown |= {claim.claim_id for item in conflicts for claim in (item.first, item.second)}
+    answer.claims.extend(claim_message(claim) for claim in found.claims if claim.claim_id in shown)
+    answer.conflicts.extend(conflict_message(conflict) for conflict in conflicts)
+    answer.rulings.extend(ruling_message(ruling) for ruling in found.rulings if ruling.claim.claim_id in shown)
 
 
 def _subject(part: QuestionPart, assessment: Assessment) -> str:

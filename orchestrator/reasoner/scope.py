@@ -56,6 +56,11 @@ class ScopeReader:
         """Values of scope dimensions that a text names, in order."""
         return [match for match in self._matcher.find(text) if match.slot_type in self._types] if self._types else []
 
+    def by_weight(self, mentions: Sequence[SlotMatch]) -> list[SlotMatch]:
+        """Mentions in the order of the pack's dimensions: the ones that a reader needs most come first there."""
+        order = list(self._types)
+        return sorted(mentions, key=lambda match: (order.index(match.slot_type), match.start))
+
     def of_text(self, text: str) -> Scope:
         """All that a text is limited to: a title, a heading, a lead-in."""
         found: dict[str, set[str]] = {}

@@ -136,8 +136,9 @@ def whole_list(item: Evidence, limit: int) -> Sentence | None:
     start, end = members[0].start, members[-1].end
     if end - start > limit:
         return None
-    text = item.source.clause.text[start:end]
-    return Sentence(text, text, start, end, kind="list", list_id=item.sentence.list_id)
+    source = item.source.clause.text[start:end]
+    text = "\n".join(line.strip() for line in source.splitlines() if line.strip())
+    return Sentence(text, source, start, end, kind="list", list_id=item.sentence.list_id)
 
 
 def _repeats(choice: Choice, other: Choice) -> bool:

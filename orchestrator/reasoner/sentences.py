@@ -21,6 +21,7 @@ _ITEM = re.compile(
     r"\s*(?:[（(]\s*(?:[一二三四五六七八九十百]{1,4}|\d{1,2}|[a-z])\s*[)）]|(?:\d{1,2}|[一二三四五六七八九十]{1,3})\s?[、.．]\s?(?!\d)|[①-⑳])"
 )
 _CHAPTER = re.compile(r"\s*第[^条]{1,12}[编章节]\s*")
+_WORDS = re.compile(r"\w")
 _HEADING_LIMIT = 30
 # A run of ；-separated statements longer than this is cut at each ；.
 _LONG_SENTENCE = 120
@@ -58,7 +59,7 @@ def split_clause(clause: document_pb2.Clause) -> list[Sentence]:
     text = clause.text
     if clause.HasField("table") and clause.table.rows:
         return list(_rows(clause))
-    return list(_with_leads(text, [span for span in _spans(text) if text[span[0] : span[1]].strip()]))
+    return list(_with_leads(text, [span for span in _spans(text) if _WORDS.search(text, *span)]))
 
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:

@@ -8,15 +8,11 @@ from difflib import SequenceMatcher
 
 from orchestrator.domain.quantity import Quantity
 
-__all__ = ["aligned_quantities", "coverage", "dice", "grams_of", "plain", "without_negation"]
+__all__ = ["aligned_quantities", "coverage", "dice", "grams_of", "plain"]
 
 _NOISE = re.compile(r"[\s，,。；;：:、！？!?（）()《》“”\"'|　\x00]+")
-_NEGATIVE = re.compile(
-    r"不得|不予|不能|不可以?|不应当?|不再|不需要?|不必|无需|无须|禁止|严禁|免于|免予|不|可以|应当|必须|需要|能够|予以|允许"
-)
 # Numbers stand as one sign each in what is aligned; the sign is of no text.
 _SLOT = "\ue000"
-_CONTEXT = 12
 
 
 def plain(text: str) -> str:
@@ -44,11 +40,6 @@ def coverage(part: str, whole: str) -> float:
     if not grams:
         return 1.0 if letters in container else 0.0
     return sum(1 for gram in grams if gram in container) / len(grams)
-
-
-def without_negation(text: str) -> str:
-    """A rule's text without what allows, demands or forbids: 不得进入 and 可以进入 become the same."""
-    return _NEGATIVE.sub("", text)
 
 
 def aligned_quantities(

@@ -17,6 +17,7 @@ __all__ = [
     "not_in_force",
     "part_heading",
     "part_not_found",
+    "states",
     "stopped",
     "withheld",
 ]
@@ -38,6 +39,11 @@ PREVAILS = {
 def about(matter: str) -> str:
     """What a ruling is about, before it."""
     return f"关于{matter}，" if matter else ""
+
+
+def states(title: str) -> str:
+    """Which document says what follows, where several are quoted."""
+    return f"《{title}》规定：" if title else ""
 
 
 def cited(text: str, numbers: list[int]) -> str:
@@ -69,7 +75,7 @@ def part_not_found(subject: str) -> str:
 
 def stopped(title: str, state: str, newer: str) -> str:
     """That the only source no longer holds, and which document does."""
-    tail = f"，请以现行的《{newer}》为准" if newer else "，资料中没有替代它的现行文件"
+    tail = f"，请以现行的《{newer}》为准" if newer else "，资料中没有找到替代它的现行文件"
     return f"能够回答该问题的《{title}》{state}{tail}。"
 
 

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from orchestrator.reasoner import wording
-from orchestrator.reasoner.claims import Claim, is_negated
+from orchestrator.reasoner.claims import Claim
 from orchestrator.reasoner.conflicts import Conflict
 from orchestrator.reasoner.drafts import Draft, Support
 from orchestrator.reasoner.evidence import Evidence
+from orchestrator.reasoner.negation import is_negated
 from orchestrator.reasoner.precedence import dated, named
 from orchestrator.reasoner.question import QuestionPart
 from orchestrator.reasoner.rulings import Ruling
@@ -74,12 +75,17 @@ class _Writer:
     def part(self, plan: PartPlan, limit: int) -> list[Draft]:
         choices = self._selector.choose(plan.part, plan.evidence, limit)
         drafts: list[Draft] = []
+        several = len({choice.evidence.source.document.title for choice in choices}) > 1
+        previous = ""
         for index, choice in enumerate(choices):
+            title = choice.evidence.source.document.title
+            attribution = wording.states(title) if several and title != previous else ""
+            previous = title
             claims = self._selector.claims_for(plan.part, choice.evidence)
             ruling = next((self._rulings[claim.claim_id] for claim in claims if claim.claim_id in self._rulings), None)
             lead = _yes_or_no(plan.part, choice) if index == 0 else ""
-            frames = (lead,) if lead else ()
-            drafts.append(Draft(lead + choice.text, (_support(choice),), frames, ruling))
+            frames = tuple(frame for frame in (lead, attribution) if frame)
+            drafts.append(Draft(lead + attribution + choice.text, (_support(choice),), frames, ruling))
             for claim in claims:
                 if claim.claim_id in self._rulings:
                     drafts += self._explanations(self._rulings[claim.claim_id])
@@ -111,13 +117,13 @@ def _support(choice: Choice) -> Support:
 
 
 def _explanation(ruling: Ruling, rival: Claim) -> Draft:
-    """What each of two claims says, and which one is followed: 《新》规定“75%”，《旧》规定“70%”，以较新的《新》为准."""
+    """What each of two claims says, and which one is followed: 《新》规定“75%”，《旧》规定“70%”，以较新的前者为准."""
     claim = ruling.claim
     names = [f"{named(item)}（{dated(item)}）规定" for item in (claim, rival)]
     opening = wording.about(claim.matter)
     undecided = ruling.reason == reasoning_pb2.RULING_REASON_UNDECIDED
     prevails = wording.PREVAILS.get(ruling.reason, "，以")
-    ending = f"，{wording.UNDECIDED}" if undecided else f"{prevails}{named(claim)}为准。"
+    ending = f"，{wording.UNDECIDED}" if undecided else f"{prevails}前者为准。"
     text = f"{opening}{names[0]}“{_stated(claim)}”，{names[1]}“{_stated(rival)}”{ending}"
     frames = (opening, *names, ending) if opening else (*names, ending)
     supports = tuple(Support(item.reading.source, item.reading.sentence) for item in (claim, rival))

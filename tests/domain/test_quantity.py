@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.domain.quantity import Quantity, Relation, contradicts, equal, relation
+from orchestrator.domain.quantity import Quantity, Relation, contradicts, equal, exclusive, relation
 from orchestrator.domain.quantity_text import parse_quantities
 
 
@@ -103,3 +103,19 @@ def test_not_the_same(first: str, second: str) -> None:
 def test_relation(first: str, second: str, expected: Relation) -> None:
     assert relation(one(first), one(second)) is expected
     assert relation(one(second), one(first)) is expected
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("超过5000元", "5000元以下", True),
+        ("5000元以上", "5000元以下", False),
+        ("1万元以上", "5000元以上", False),
+        ("不满5年", "5年以上", True),
+        ("15日以下", "3个月以上", True),
+        ("15日以下", "3个工作日以上", False),
+    ],
+)
+def test_cases_that_exclude_each_other(first: str, second: str, expected: bool) -> None:
+    assert exclusive(one(first), one(second)) is expected
+    assert exclusive(one(second), one(first)) is expected
