@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 from hypothesis import given
+from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from orchestrator.domain.lexicon import SlotMatcher, fold
@@ -40,6 +41,7 @@ def test_brackets_of_costs_are_conditions() -> None:
     assert ("bracket", "5万元以上10万元以下", "5万元以上10万元以下") in matches
 
 
+@hypothesis_settings(deadline=None)
 @given(st.text(alphabet="职工居民三二一级医院住院2024年5月１２万元《》 aＡ", max_size=60))
 def test_matches_stand_where_they_say_and_never_overlap(text: str) -> None:
     matches = MATCHER.find(text)
@@ -50,6 +52,7 @@ def test_matches_stand_where_they_say_and_never_overlap(text: str) -> None:
         assert end <= start
 
 
+@hypothesis_settings(deadline=None)
 @given(st.text(max_size=40))
 def test_folding_keeps_the_length(text: str) -> None:
     assert len(fold(text)) == len(text)

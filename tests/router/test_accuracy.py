@@ -1,4 +1,4 @@
-"""How often the router is right on questions that stand in no pack, with the served embedder; `-rP` shows the figures."""
+"""How often the router is right on questions that stand in no pack; `-rP` shows the figures."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ import re
 
 import pytest
 from hypothesis import given
+from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from orchestrator.domain.pack import DomainPack
@@ -26,6 +27,7 @@ def test_cleaning_leaves_one_line_of_visible_text(asked: str, expected: str) -> 
     assert clean(asked) == expected
 
 
+@hypothesis_settings(deadline=None)
 @given(st.text())
 def test_cleaning_twice_changes_nothing(text: str) -> None:
     assert clean(clean(text)) == clean(text)
