@@ -159,3 +159,16 @@ async def test_answers_survive_a_restart(answers: Any, settings: Settings) -> No
         assert (await AnswerStore(second, 3).get(answer_id)).question == "住院报销比例？"
     finally:
         await second.close()
+
+
+async def test_a_hanging_reasoner_still_gives_the_caller_quoted_passages(answers: Any, agents: Any) -> None:
+    async def hang(request: Any) -> Any:
+        await asyncio.sleep(3600)
+
+    agents.on_reason = hang
+    response = await answers.AskOnce(answer_service_pb2.AskOnceRequest(question="q"), timeout=60)
+    answer = response.answered.answer
+    assert (answer.tier, answer.degraded) == (common_pb2.TIER_FALLBACK, True)
+    assert answer.citations[0].sentence == "三级医院报销百分之七十。"
+    kept = await answers.GetAnswer(answer_service_pb2.GetAnswerRequest(answer_id=response.answer_id))
+    assert any(entry.level == common_pb2.FAULT_LEVEL_DEGRADED for entry in kept.trace)
