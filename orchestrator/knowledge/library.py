@@ -87,6 +87,8 @@ class Library:
         self._fingerprint = ""
         self._fingerprint_lock = asyncio.Lock()
         self._fingerprint_users = 0
+        # One at a time: it is Python, and so is the event loop.
+        self._naming = asyncio.Lock()
         self._applies = asyncio.Semaphore(_CONCURRENT_APPLIES)
         self._writes: set[asyncio.Task[Any]] = set()
         self._closed = False
@@ -258,7 +260,8 @@ class Library:
 
     async def _apply(self, document: IndexedDocument) -> bool:
         document_id = document.document.document_id
-        revision = await asyncio.to_thread(revision_of, document)
+        async with self._naming:
+            revision = await asyncio.to_thread(revision_of, document)
         async with self._alone_with(document_id), self._applies:
             if self._live.get(document_id) == revision:
                 return False

@@ -28,13 +28,14 @@ def pagerank_percentiles(edges: Iterable[tuple[str, str]]) -> dict[str, float]:
     Returns:
         For each node with an incoming edge, the share of such nodes whose PageRank is at most its own: in (0, 1].
     """
-    distinct = sorted({(source, target) for source, target in edges if source != target})
-    if not distinct:
+    kept = [(source, target) for source, target in edges if source != target]
+    if not kept:
         return {}
-    names = sorted({name for edge in distinct for name in edge})
+    names = sorted({name for edge in kept for name in edge})
     number = {name: index for index, name in enumerate(names)}
-    sources = np.array([number[source] for source, _ in distinct])
-    targets = np.array([number[target] for _, target in distinct])
+    # Each edge as one number: numpy drops the repeats.
+    distinct = np.unique([number[source] * len(names) + number[target] for source, target in kept])
+    sources, targets = np.divmod(distinct, len(names))
     scores = np.round(_power_iteration(sources, targets, len(names)), _DIGITS)
     referred_to = np.unique(targets)
     ordered = np.sort(scores[referred_to])

@@ -118,7 +118,7 @@ async def test_every_field_comes_back(graph: ClauseGraph) -> None:
         place=Place(3, Box(1.25, 2, 3, 4.5), 7, 9),
         table=table,
     )
-    plain = Clause("c2", "d1", "无结构的一段。\u3000", 1)
+    plain = Clause("c2", "d1", '无结构的"一段"\\，\x00\x07\u2028𠮷。\u3000', 1)
     await _publish(graph, document, (clause, plain))
     assert await graph.documents(["d1", "?"]) == {"d1": document}
     assert await graph.clauses(["c1", "c2", "?"]) == {"c1": clause, "c2": plain}

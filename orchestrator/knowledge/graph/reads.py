@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import date
+from typing import Any
 
 from orchestrator.knowledge.clause import Clause, Document, DocumentStatus, Reference, ReferenceType
 from orchestrator.knowledge.graph.labels import label_search_keys
-from orchestrator.knowledge.graph.rows import clause_from_json, document_from_json
+from orchestrator.knowledge.graph.rows import clause_from_fields, document_from_fields, fetch, json_list
 from orchestrator.knowledge.ports import CatalogueEntry, GraphHit
 
 __all__ = [
@@ -34,92 +34,100 @@ __all__ = [
 # Siblings this far before and after a clause count as its neighbours.
 _SIBLING_DISTANCE = 2
 
-_ENTRY = "SELECT document, revision, live, clauses FROM revisions "
+_ENTRY_COLUMNS = "json(document), revision, live, clauses"
+_CLAUSE = "json(clause)"
 _AROUND = """
-SELECT c.source_id, s.source_id FROM live_clauses s
+SELECT c.source_id AS found, s.source_id AS seed FROM live_clauses s
 JOIN clauses c ON c.revision_id = s.revision_id AND {}
 WHERE s.source_id IN (SELECT value FROM json_each(?))
 ORDER BY s.id, abs(c.ordinal - s.ordinal), c.ordinal, c.id
 """
+_RELATIONS = {
+    "references": "SELECT target_source_id AS found, source_id AS seed FROM live_references"
+    " WHERE target_source_id != '' AND source_id IN (SELECT value FROM json_each(?)) ORDER BY id",
+    "referenced_by": "SELECT source_id AS found, target_source_id AS seed FROM live_references"
+    " WHERE target_source_id != '' AND target_source_id IN (SELECT value FROM json_each(?)) ORDER BY id",
+    "parent": _AROUND.format("c.path_key = s.parent_key AND s.parent_key != '' AND c.path_key != s.path_key"),
+    "child": _AROUND.format("c.parent_key = s.path_key AND s.path_key != '' AND c.path_key != s.path_key"),
+    "sibling": _AROUND.format(
+        "c.parent_key = s.parent_key"
+        f" AND c.ordinal BETWEEN s.ordinal - {_SIBLING_DISTANCE} AND s.ordinal + {_SIBLING_DISTANCE}"
+    ),
+}
 
 
 def entry(connection: sqlite3.Connection, document_id: str) -> CatalogueEntry | None:
     """The live revision of a document, else its staged one."""
-    rows = connection.execute(_ENTRY + "WHERE document_id = ? ORDER BY live DESC LIMIT 1", (document_id,)).fetchall()
-    found = _entries(connection, rows)
+    query = "SELECT * FROM revisions WHERE document_id = ? ORDER BY live DESC LIMIT 1"
+    found = _entries(connection, fetch(connection, _ENTRY_COLUMNS, query, document_id))
     return found[0] if found else None
 
 
 def entries(connection: sqlite3.Connection, after: str, limit: int) -> list[CatalogueEntry]:
     """Live documents in order of id."""
-    where = "WHERE live = 1 AND document_id > ? ORDER BY document_id LIMIT ?"
-    return _entries(connection, connection.execute(_ENTRY + where, (after, limit)).fetchall())
+    query = "SELECT * FROM revisions WHERE live = 1 AND document_id > ? ORDER BY document_id LIMIT ?"
+    return _entries(connection, fetch(connection, _ENTRY_COLUMNS, query, after, limit))
 
 
 def staged(connection: sqlite3.Connection) -> list[CatalogueEntry]:
     """Revisions that were never published."""
-    rows = connection.execute(_ENTRY + "WHERE live = 0 ORDER BY document_id").fetchall()
-    return _entries(connection, rows)
+    query = "SELECT * FROM revisions WHERE live = 0 ORDER BY document_id"
+    return _entries(connection, fetch(connection, _ENTRY_COLUMNS, query))
 
 
 def live_revisions(connection: sqlite3.Connection) -> dict[str, str]:
     """document_id → live revision."""
-    return dict(connection.execute("SELECT document_id, revision FROM revisions WHERE live = 1"))
+    rows = fetch(connection, "document_id, revision", "SELECT * FROM revisions WHERE live = 1")
+    return dict(rows)
 
 
-def live_documents(connection: sqlite3.Connection) -> Iterator[Document]:
+def live_documents(connection: sqlite3.Connection) -> list[Document]:
     """All of them, as they were staged."""
-    for (text,) in connection.execute("SELECT document FROM revisions WHERE live = 1"):
-        yield document_from_json(text)
+    rows = fetch(connection, "json(document)", "SELECT document FROM revisions WHERE live = 1")
+    return [document_from_fields(fields) for (fields,) in rows]
 
 
 def documents(connection: sqlite3.Connection, document_ids: Collection[str]) -> dict[str, Document]:
     """Live documents by id."""
-    rows = connection.execute(
-        "SELECT document FROM revisions WHERE live = 1 AND document_id IN (SELECT value FROM json_each(?))",
-        (_ids(document_ids),),
-    )
-    found = [document_from_json(text) for (text,) in rows]
-    return {document.document_id: document for document in _with_successors(connection, found)}
+    query = "SELECT document FROM revisions WHERE live = 1 AND document_id IN (SELECT value FROM json_each(?))"
+    rows = fetch(connection, "json(document)", query, json_list(document_ids))
+    found = _with_successors(connection, [document_from_fields(fields) for (fields,) in rows])
+    return {document.document_id: document for document in found}
 
 
 def clauses(connection: sqlite3.Connection, source_ids: Collection[str]) -> dict[str, Clause]:
     """Clauses of live documents by id."""
-    rows = connection.execute(
-        "SELECT source_id, clause FROM live_clauses WHERE source_id IN (SELECT value FROM json_each(?))",
-        (_ids(source_ids),),
-    )
-    return {source_id: clause_from_json(text) for source_id, text in rows}
+    query = "SELECT clause FROM live_clauses WHERE source_id IN (SELECT value FROM json_each(?))"
+    found = _clauses(fetch(connection, _CLAUSE, query, json_list(source_ids)))
+    return {clause.source_id: clause for clause in found}
 
 
 def document_clauses(connection: sqlite3.Connection, document_id: str) -> list[Clause]:
     """A live document's clauses, in order."""
-    rows = connection.execute(
-        "SELECT clause FROM live_clauses WHERE document_id = ? ORDER BY ordinal, id", (document_id,)
-    )
-    return [clause_from_json(text) for (text,) in rows]
+    query = "SELECT clause FROM live_clauses WHERE document_id = ? ORDER BY ordinal, id"
+    return _clauses(fetch(connection, _CLAUSE, query, document_id))
 
 
 def find_label(connection: sqlite3.Connection, document_id: str, label: str) -> list[Clause]:
     """A live document's clauses under the label, or under the nearest label above it that the document has."""
+    query = (
+        "SELECT c.clause FROM labels l"
+        " JOIN live_clauses c ON c.revision_id = l.revision_id AND c.source_id = l.source_id"
+        " WHERE c.document_id = ? AND l.label_key = ? ORDER BY c.ordinal, c.id"
+    )
     for key in label_search_keys(label):
-        rows = connection.execute(
-            "SELECT c.clause FROM labels l"
-            " JOIN live_clauses c ON c.revision_id = l.revision_id AND c.source_id = l.source_id"
-            " WHERE c.document_id = ? AND l.label_key = ? ORDER BY c.ordinal, c.id",
-            (document_id, key),
-        ).fetchall()
-        if rows:
-            return [clause_from_json(text) for (text,) in rows]
+        if found := fetch(connection, _CLAUSE, query, document_id, key):
+            return _clauses(found)
     return []
 
 
 def references(connection: sqlite3.Connection, source_ids: Collection[str]) -> dict[str, tuple[Reference, ...]]:
     """The references that these clauses make, in the order of the text; clauses that make none are left out."""
-    rows = connection.execute(
-        "SELECT source_id, type, text, start, end, target_title, target_label, target_document_id, target_source_id"
-        " FROM live_references WHERE source_id IN (SELECT value FROM json_each(?)) ORDER BY start, id",
-        (_ids(source_ids),),
+    rows = fetch(
+        connection,
+        "source_id, type, text, start, end, target_title, target_label, target_document_id, target_source_id",
+        "SELECT * FROM live_references WHERE source_id IN (SELECT value FROM json_each(?)) ORDER BY start, id",
+        json_list(source_ids),
     )
     found: dict[str, list[Reference]] = defaultdict(list)
     for source_id, kind, *rest in rows:
@@ -129,36 +137,23 @@ def references(connection: sqlite3.Connection, source_ids: Collection[str]) -> d
 
 def neighbours(connection: sqlite3.Connection, source_ids: Collection[str], limit: int) -> list[GraphHit]:
     """Clauses one step from these: references, then what refers to them, parents, children, near siblings."""
-    seeds = _ids(source_ids)
-    searches = {
-        "references": "SELECT target_source_id, source_id FROM live_references"
-        " WHERE target_source_id != '' AND source_id IN (SELECT value FROM json_each(?)) ORDER BY id",
-        "referenced_by": "SELECT source_id, target_source_id FROM live_references"
-        " WHERE target_source_id != '' AND target_source_id IN (SELECT value FROM json_each(?)) ORDER BY id",
-        "parent": _AROUND.format("c.path_key = s.parent_key AND s.parent_key != '' AND c.path_key != s.path_key"),
-        "child": _AROUND.format("c.parent_key = s.path_key AND s.path_key != '' AND c.path_key != s.path_key"),
-        "sibling": _AROUND.format(
-            "c.parent_key = s.parent_key"
-            f" AND c.ordinal BETWEEN s.ordinal - {_SIBLING_DISTANCE} AND s.ordinal + {_SIBLING_DISTANCE}"
-        ),
-    }
+    seeds = json_list(source_ids)
     seen = set(source_ids)
     hits: list[GraphHit] = []
-    for relation, sql in searches.items():
-        for found, seed in connection.execute(sql, (seeds,)):
+    for relation, query in _RELATIONS.items():
+        for found, seed in fetch(connection, "found, seed", query, seeds):
             if found not in seen:
                 seen.add(found)
                 hits.append(GraphHit(found, seed, relation))
-                if len(hits) == limit:
-                    return hits
-    return hits
+        if len(hits) >= limit:
+            break
+    return hits[:limit]
 
 
 def edges(connection: sqlite3.Connection) -> list[tuple[str, str]]:
     """Every resolved reference from clause to clause. One to a whole document says nothing about a clause of it."""
-    return connection.execute(
-        "SELECT source_id, target_source_id FROM live_references WHERE target_source_id != ''"
-    ).fetchall()
+    query = "SELECT source_id, target_source_id FROM live_references WHERE target_source_id != ''"
+    return [(source, target) for source, target in fetch(connection, "source_id, target_source_id", query)]
 
 
 def value(connection: sqlite3.Connection, key: str) -> str | None:
@@ -176,12 +171,12 @@ def statistics(connection: sqlite3.Connection) -> dict[str, int]:
     return dict(zip(("documents", "clauses", "references", "resolved_references"), (*held, *made), strict=True))
 
 
-def _ids(ids: Collection[str]) -> str:
-    return json.dumps(list(ids))
+def _clauses(rows: list[list[Any]]) -> list[Clause]:
+    return [clause_from_fields(fields) for (fields,) in rows]
 
 
-def _entries(connection: sqlite3.Connection, rows: list[tuple[str, str, int, int]]) -> list[CatalogueEntry]:
-    found = _with_successors(connection, [document_from_json(text) for text, *_ in rows])
+def _entries(connection: sqlite3.Connection, rows: list[list[Any]]) -> list[CatalogueEntry]:
+    found = _with_successors(connection, [document_from_fields(fields) for fields, *_ in rows])
     return [
         CatalogueEntry(document, revision, bool(live), count)
         for document, (_, revision, live, count) in zip(found, rows, strict=True)
@@ -190,15 +185,17 @@ def _entries(connection: sqlite3.Connection, rows: list[tuple[str, str, int, int
 
 def _with_successors(connection: sqlite3.Connection, found: list[Document]) -> list[Document]:
     """Documents as the references of others leave them: repealed or amended, and by which, newest last."""
-    rows = connection.execute(
-        "SELECT target_document_id, document_id, dated, type = 'repeals' AND target_label = '' FROM live_references"
-        " WHERE type IN ('amends', 'repeals') AND target_document_id != document_id"
-        " AND target_document_id IN (SELECT value FROM json_each(?)) ORDER BY dated, document_id",
-        (_ids([document.document_id for document in found]),),
+    rows = fetch(
+        connection,
+        "target_document_id, document_id, dated, type = 'repeals' AND target_label = ''",
+        "SELECT * FROM live_references WHERE type IN ('amends', 'repeals') AND target_document_id != document_id"
+        " AND target_document_id != '' AND target_document_id IN (SELECT value FROM json_each(?))"
+        " ORDER BY dated, document_id",
+        json_list([document.document_id for document in found]),
     )
     successors: dict[str, list[tuple[str, str, bool]]] = defaultdict(list)
-    for document_id, *successor in rows:
-        successors[document_id].append((successor[0], successor[1], bool(successor[2])))
+    for document_id, successor, dated, whole in rows:
+        successors[document_id].append((successor, dated, bool(whole)))
     return [_superseded(document, successors.get(document.document_id, [])) for document in found]
 
 

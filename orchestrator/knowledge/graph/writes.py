@@ -7,15 +7,34 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import astuple
 
 from orchestrator.errors import NotFoundError
 from orchestrator.knowledge.clause import Clause, Document, PathElement, Reference
 from orchestrator.knowledge.graph.labels import label_keys
 from orchestrator.knowledge.graph.resolution import resolve_for
-from orchestrator.knowledge.graph.rows import clause_to_json, document_from_json, document_to_json
+from orchestrator.knowledge.graph.rows import clause_fields, document_from_fields, document_to_json, fetch, json_list
 from orchestrator.knowledge.graph.titles import title_key, version_key
 
 __all__ = ["delete", "discard", "publish", "stage"]
+
+# One statement for all rows: see rows.py. ``$[0]`` is a row's first value.
+_INSERT_CLAUSES = """
+INSERT INTO clauses (revision_id, ordinal, source_id, path_key, parent_key, clause)
+SELECT ?, json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'),
+json_extract(value, '$[3]'), json_extract(value, '$[4]') FROM json_each(?)
+"""
+_INSERT_LABELS = """
+INSERT OR IGNORE INTO labels (revision_id, label_key, ordinal, source_id)
+SELECT ?, json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]') FROM json_each(?)
+"""
+_INSERT_REFERENCES = """
+INSERT INTO clause_references
+(revision_id, source_id, type, text, start, end, target_title, target_label, title_key)
+SELECT ?, json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'),
+json_extract(value, '$[3]'), json_extract(value, '$[4]'), json_extract(value, '$[5]'), json_extract(value, '$[6]'),
+json_extract(value, '$[7]') FROM json_each(?)
+"""
 
 
 def stage(
@@ -50,47 +69,15 @@ def stage(
         row,
     )
     revision_id = inserted.lastrowid
-    connection.executemany(
-        "INSERT INTO clauses (revision_id, ordinal, source_id, path_key, parent_key, clause) VALUES (?, ?, ?, ?, ?, ?)",
-        (
-            (
-                revision_id,
-                clause.ordinal,
-                clause.source_id,
-                _path_key(clause.path),
-                _path_key(clause.path[:-1]),
-                clause_to_json(clause),
-            )
-            for clause in clauses
-        ),
-    )
-    connection.executemany(
-        "INSERT OR IGNORE INTO labels (revision_id, label_key, ordinal, source_id) VALUES (?, ?, ?, ?)",
-        (
-            (revision_id, key, clause.ordinal, clause.source_id)
-            for clause in clauses
-            for key in sorted(label_keys(clause.label, clause.path))
-        ),
-    )
-    connection.executemany(
-        "INSERT INTO clause_references"
-        " (revision_id, source_id, type, text, start, end, target_title, target_label, title_key)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            (
-                revision_id,
-                reference.source_id,
-                reference.type.value,
-                reference.text,
-                reference.start,
-                reference.end,
-                reference.target_title,
-                reference.target_label,
-                title_key(reference.target_title),
-            )
-            for reference in references
-        ),
-    )
+    connection.execute(_INSERT_CLAUSES, (revision_id, json_list([_clause_row(clause) for clause in clauses])))
+    labels = [
+        (key, clause.ordinal, clause.source_id)
+        for clause in clauses
+        for key in sorted(label_keys(clause.label, clause.path))
+    ]
+    connection.execute(_INSERT_LABELS, (revision_id, json_list(labels)))
+    made = [(*astuple(reference)[:7], title_key(reference.target_title)) for reference in references]
+    connection.execute(_INSERT_REFERENCES, (revision_id, json_list(made)))
 
 
 def publish(connection: sqlite3.Connection, document_id: str, revision: str) -> Document | None:
@@ -113,8 +100,8 @@ def publish(connection: sqlite3.Connection, document_id: str, revision: str) -> 
     connection.execute("DELETE FROM revisions WHERE document_id = ? AND live = 1", (document_id,))
     connection.execute("UPDATE revisions SET live = 1 WHERE document_id = ? AND live = 0", (document_id,))
     resolve_for(connection, document_id, keys)
-    row = connection.execute("SELECT document FROM revisions WHERE document_id = ? AND live = 1", (document_id,))
-    return document_from_json(row.fetchone()[0])
+    query = "SELECT document FROM revisions WHERE document_id = ? AND live = 1"
+    return document_from_fields(fetch(connection, "json(document)", query, document_id)[0][0])
 
 
 def discard(connection: sqlite3.Connection, document_id: str, revision: str) -> None:
@@ -138,6 +125,16 @@ def _keys(connection: sqlite3.Connection, document_id: str) -> set[str]:
     """What any of its revisions may be called in a reference."""
     rows = connection.execute("SELECT title_key, number_key FROM revisions WHERE document_id = ?", (document_id,))
     return {key for row in rows for key in row if key}
+
+
+def _clause_row(clause: Clause) -> list[object]:
+    return [
+        clause.ordinal,
+        clause.source_id,
+        _path_key(clause.path),
+        _path_key(clause.path[:-1]),
+        clause_fields(clause),
+    ]
 
 
 def _path_key(path: Sequence[PathElement]) -> str:

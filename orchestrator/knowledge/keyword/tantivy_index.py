@@ -50,6 +50,8 @@ class TantivyIndex:
         self._fields = [(name, weight) for name, weight in ((_GRAMS, gram_weight), (_WORDS, word_weight)) if weight > 0]
         self._writer = index.writer(_WRITER_BYTES, 1)
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="tantivy-read")
+        # One thread, however many documents come at once: cutting text is Python, and so is the event loop.
+        self._preparer = ThreadPoolExecutor(1, thread_name_prefix="tantivy-prepare")
         self._group = GroupWriter("tantivy-write", commit=self._commit, rollback=self._rollback)
 
     @classmethod
@@ -83,7 +85,8 @@ class TantivyIndex:
 
     async def upsert(self, document_id: str, revision: str, entries: Sequence[KeywordEntry]) -> None:
         """See `KeywordIndex`."""
-        rows = await self._read(partial(self._rows, document_id, revision, list(entries)))
+        prepare = partial(self._rows, document_id, revision, list(entries))
+        rows = await asyncio.get_running_loop().run_in_executor(self._preparer, prepare)
         part = document_id + _SEPARATOR + revision
 
         def write() -> None:
@@ -122,6 +125,7 @@ class TantivyIndex:
     async def close(self) -> None:
         """See `KeywordIndex`."""
         await self._group.close()
+        await asyncio.to_thread(self._preparer.shutdown)
         await asyncio.to_thread(self._readers.shutdown)
         await asyncio.to_thread(self._writer.wait_merging_threads)
 

@@ -47,6 +47,8 @@ class QdrantEdgeIndex:
         self._shard: engine.EdgeShard | None = None
         self._dimension = 0
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="qdrant-read")
+        # One thread, however many documents come at once: making points is Python, and so is the event loop.
+        self._preparer = ThreadPoolExecutor(1, thread_name_prefix="qdrant-prepare")
         self._group = GroupWriter("qdrant-write", commit=self._commit, rollback=lambda: None)
 
     @classmethod
@@ -71,7 +73,8 @@ class QdrantEdgeIndex:
         """See `VectorIndex`."""
         if len(source_ids) == 0:
             return
-        points = await self._read(partial(_points, document_id, revision, list(source_ids), vectors))
+        prepare = partial(_points, document_id, revision, list(source_ids), vectors)
+        points = await asyncio.get_running_loop().run_in_executor(self._preparer, prepare)
         dimension = int(vectors.shape[1])
 
         def write() -> None:
@@ -115,6 +118,7 @@ class QdrantEdgeIndex:
     async def close(self) -> None:
         """See `VectorIndex`."""
         await self._group.close()
+        await asyncio.to_thread(self._preparer.shutdown)
         await asyncio.to_thread(self._readers.shutdown)
         if self._shard is not None:
             await asyncio.to_thread(self._shard.close)
