@@ -152,6 +152,17 @@ def test_fallback_is_read_where_the_choice_holds_no_text(docx):
     assert docx.texts(docx.p(body)) == ["只在后备"]
 
 
+def test_alternatives_of_runs_and_of_blocks_are_read_once(docx):
+    def either(content: str) -> str:
+        return (
+            f'<mc:AlternateContent><mc:Choice Requires="w14">{content}</mc:Choice>'
+            f"<mc:Fallback>{content}</mc:Fallback></mc:AlternateContent>"
+        )
+
+    body = docx.p(docx.run("前") + either(docx.run("中")) + docx.run("后")) + either(docx.p("整段"))
+    assert docx.texts(body) == ["前中后", "整段"]
+
+
 def test_word_art_is_text(docx):
     art = '<w:r><w:pict><v:shape><v:textpath string="某省文件"/></v:shape></w:pict></w:r>'
     assert docx.texts(docx.p(art)) == ["某省文件"]
