@@ -198,12 +198,14 @@ class SlotType(_Entry):
         slot_type: ``type`` in the file: "hospital_grade".
         ask: what to ask the user where this slot is needed and open.
         scope: whether it limits where a claim holds (a scope dimension of conflicts).
+        separable: whether "A和B的…" asks about each; False where the two are mostly meant as one (单位和个人).
     """
 
     slot_type: Identifier = Field(alias="type")
     label: Text
     ask: str = ""
     scope: bool = False
+    separable: bool = True
     values: tuple[SlotValue, ...] = ()
     patterns: tuple[SlotPattern, ...] = ()
 

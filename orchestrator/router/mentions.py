@@ -39,6 +39,7 @@ _AS_OF = re.compile(
     rf"(?:(?:在|于|截至|截止到?|到)?{_ANY_MOMENT}(?:的?时候|的?时|期间|当时|那时|那年|那会儿?|当年|以前|之前|前后|为止)"
     rf"|(?:截至|截止到?|在){_ANY_MOMENT}|^{_ANY_MOMENT}(?!的?[^，。；？]{{0,12}}(?:版|办法|规定|通知|条例|细则|文件|意见|方案|政策)))"
 )
+_BOUND = re.compile(r"\d|日|以后|之后|后|起|以来|以前|之前|前")
 _RELATIVE = re.compile(r"(?P<word>大前年|前年|去年|上年度?|今年|本年度?|明年|目前|现在|现行|如今|当前|最新)")
 _RELATIVE_YEARS = {"大前年": -3, "前年": -2, "去年": -1, "上年": -1, "上年度": -1, "明年": 1}
 _ANY_YEAR = re.compile(r"(?<!\d)(?:19|20)\d{2}年")
@@ -159,7 +160,9 @@ def read_time(text: str, today: date) -> TimeReading:
 
 def _as_of(text: str, today: date) -> str:
     absolute = _AS_OF.search(text)
-    moment = _MOMENT.search(absolute[0]) if absolute else None
+    # 2009年10月1日以后 bounds what is asked about; it is no day to stand on.
+    bounds = absolute is not None and _BOUND.match(text, absolute.end()) is not None
+    moment = _MOMENT.search(absolute[0]) if absolute and not bounds else None
     if moment:
         return _moment(moment, today)
     relative = _RELATIVE.search(text)

@@ -30,6 +30,17 @@ _RESPECTIVELY = re.compile(r"(?:各自|各|分别)(?=是|为|有|怎么|如何|�
 _COMPARED = re.compile(
     r"(?:是不是|是否|都)?(?:一样|相同|有(?:什么|哪些|何)?(?:区别|不同|差别|差异))(?:多|高)?(?:吗|么)?(?=[？?。]?$)"
 )
+# A clause before a comma asks where its question word comes near its end; else it names a case: 什么情形下, ….
+_ASKS = re.compile(
+    r"(?:多少|多久|多长|几|什么|哪|怎么|怎样|如何|为什么|吗|是否|能否|可否|有没有|能不能|要不要|是不是|谁)[^，,]{0,7}[，,？?。]?$"
+)
+_CASE = re.compile(r"(?:时|下|的|后|前|中|里|期间|情况|情形|情况下)[，,]?$")
+# A part that opens like this means nothing without the one before.
+_DEPENDENT = re.compile(r"^(?:它|其|该|此|这|如果|若|有的话|可以的话|是的话|没有的话|否则|不然)")
+# What follows the last of several matters that are asked for.
+_MATTER_TAIL = re.compile(r"(?:各自|各|分别|都|是|为|有|怎么|如何|多少|哪些|什么|呢|[？?。；]|$)")
+# Words between a connective and the matter that it joins: 和(职工)支付比例.
+MOST_BETWEEN = 8
 _LEAD_IN = re.compile(r"^(?:那么?|另外|还有|以及|然后|再(?:问|请问)|并且|同时|此外)[，,]?")
 _WHAT_ABOUT = re.compile(r"^(?:那么?|要是|如果是?|换成)?(?P<subject>[^？?，,]{1,16}?)呢[？?。]?$")
 # A part this short asks nothing by itself.
@@ -38,6 +49,7 @@ SHORTEST_PART = 3
 LONGEST_LIST = 8
 # A matter stands close before the question word: further text means that the connective joins something else.
 _TAIL = "，。；？！,;?!"
+_END = "？?。；;！!"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +71,7 @@ class QuestionSplitter:
         terms = sorted({term for matter in pack.matters for term in matter.all_terms if len(term) >= 2}, key=len)
         self._matter = re.compile("|".join(re.escape(term) for term in reversed(terms)) or r"(?!)")
         self._find_slots = find_slots
+        self._separable = frozenset(name for name, slot in pack.slot_types.items() if slot.separable)
         self._limit = limit
 
     def split(self, text: str) -> list[str]:
@@ -91,8 +104,19 @@ class QuestionSplitter:
         done: list[str] = []
         for piece in pieces:
             bare = _LEAD_IN.sub("", piece).strip()
-            done.append(self._with_context(bare, done[-1]) if 0 < len(done) < self._limit else bare)
+            if not 0 < len(done) < self._limit:
+                done.append(bare)
+                continue
+            whole = self._with_context(bare, done[-1])
+            if whole == bare and not self._names_something(bare):
+                # Nothing to carry over and no subject of its own: apart it would be a riddle.
+                done[-1] += bare if done[-1][-1] in _END else f"，{bare}"
+            else:
+                done.append(whole)
         return done
+
+    def _names_something(self, piece: str) -> bool:
+        return bool(self._matter.search(piece) or MARKED_TITLE.search(piece) or self._find_slots(piece))
 
     def _with_context(self, piece: str, before: str) -> str:
         own = self._find_slots(piece)
@@ -112,6 +136,8 @@ class QuestionSplitter:
     def _by_conditions(self, text: str) -> list[str]:
         slots = _outside_titles(text, self._find_slots(text))
         for place, (first, second) in enumerate(itertools.pairwise(slots)):
+            if not {first.slot_type, second.slot_type} <= self._separable:
+                continue
             if not _CONNECTIVE.fullmatch(text[first.end : second.start]):
                 continue
             groups = _coordinated(text, slots, place)
@@ -129,8 +155,8 @@ class QuestionSplitter:
         ]
         for place, first in enumerate(found):
             chain = self._matter_chain(text, found[place : place + LONGEST_LIST + 1])
-            if 1 < len(chain) <= LONGEST_LIST:
-                head, tail = text[: first.start], text[chain[-1].end :]
+            head, tail = text[: first.start], text[chain[-1].end :]
+            if 1 < len(chain) <= LONGEST_LIST and _MATTER_TAIL.match(tail):
                 return [f"{head}{text[span.start : span.end]}{tail}" for span in chain]
         return [text]
 
@@ -140,7 +166,9 @@ class QuestionSplitter:
         for following in found[1:]:
             gap = text[chain[-1].end : following.start]
             joined = _CONNECTIVE.match(gap)
-            if joined is None or any(mark in gap[joined.end() :] for mark in _TAIL) or INTERROGATIVE.search(gap):
+            if joined is None or len(gap) - joined.end() > MOST_BETWEEN or INTERROGATIVE.search(gap):
+                break
+            if any(mark in gap[joined.end() :] for mark in _TAIL):
                 break
             chain.append(_Span(chain[-1].end + joined.end(), following.end))
         return chain
@@ -172,14 +200,30 @@ def _asking_pieces(text: str) -> list[str]:
     pieces: list[str] = []
     for sentence in sentences:
         clauses = _cut(sentence, _CLAUSE_END)
-        asking = [clause for clause in clauses if INTERROGATIVE.search(clause)]
-        if len(asking) < 2:
+        asking = [place for place, clause in enumerate(clauses) if _asks(clause)]
+        # What comes after the last question word belongs to no question of its own.
+        if len(asking) < 2 or asking[-1] != len(clauses) - 1:
             pieces.append(sentence)
             continue
-        first = next(place for place, clause in enumerate(clauses) if INTERROGATIVE.search(clause))
-        shared = "".join(clauses[:first])
-        pieces.extend(shared + clause.rstrip("，,") for clause in _attach(clauses[first:]))
-    return [piece for piece in (piece.strip(" ，,") for piece in pieces) if len(piece) >= SHORTEST_PART]
+        shared = "".join(clauses[: asking[0]])
+        pieces.extend(shared + clause.rstrip("，,") for clause in _attach(clauses[asking[0] :], _asks))
+    kept = [piece for piece in (piece.strip(" ，,") for piece in pieces) if len(piece) >= SHORTEST_PART]
+    return _with_dependents(kept)
+
+
+def _asks(clause: str) -> bool:
+    return _ASKS.search(clause) is not None and not _CASE.search(clause)
+
+
+def _with_dependents(pieces: Sequence[str]) -> list[str]:
+    """Join a piece that leans on the one before to it."""
+    joined: list[str] = []
+    for piece in pieces:
+        if joined and _DEPENDENT.match(piece):
+            joined[-1] += piece if joined[-1][-1] in _END else f"，{piece}"
+        else:
+            joined.append(piece)
+    return joined
 
 
 def _cut(text: str, border: re.Pattern[str]) -> list[str]:
@@ -194,13 +238,13 @@ def _cut(text: str, border: re.Pattern[str]) -> list[str]:
     return [part for part in parts if part.strip()]
 
 
-def _attach(parts: Sequence[str]) -> list[str]:
+def _attach(parts: Sequence[str], asks: Callable[[str], object] = INTERROGATIVE.search) -> list[str]:
     """Join a part that does not ask to the next one that does, and a last one to the one before."""
     joined: list[str] = []
     waiting = ""
     for part in parts:
         waiting += part
-        if INTERROGATIVE.search(part):
+        if asks(part):
             joined.append(waiting)
             waiting = ""
     if waiting and joined:
@@ -277,4 +321,4 @@ def _group_starting(text: str, slots: Sequence[SlotMatch], place: int) -> list[S
 
 
 def _as_sentence(part: str) -> str:
-    return part if part[-1] in "？?。；;！!" else f"{part}；"
+    return part if part[-1] in _END else f"{part}；"

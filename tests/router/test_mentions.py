@@ -70,6 +70,7 @@ def test_a_title_may_stand_shortened_in_the_text(title: str, text: str, expected
         ("2023年2月30日的时候", "", CURRENT, ""),
         ("2016年的救助办法还有效吗", "", NAMED, "2016年"),
         ("2024年版目录里有没有", "", NAMED, "2024年版"),
+        ("在2009年10月1日以后的行为", "", CURRENT, ""),
         ("修订前怎么规定", "", NAMED, "修订前"),
         ("2024年和2021年的比例有什么变化", "", ALL, ""),
         ("新旧通知有什么区别", "", ALL, ""),

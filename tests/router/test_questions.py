@@ -30,6 +30,11 @@ SPLITTER = splitter()
         "？？？",
         "和",
         "职工基本医疗保险和你",
+        "保存几年？代表什么？",
+        "什么情形下，住院不纳入支付范围？",
+        "判断备案是否有效时，可以考虑哪些因素？",
+        "住院有起付标准吗？如果有，是多少？",
+        "起付标准以及对住院不利的支付比例会怎样？",
     ],
 )
 def test_a_plain_question_stays_whole(text: str) -> None:
@@ -83,6 +88,12 @@ def test_a_plain_question_stays_whole(text: str) -> None:
 )
 def test_each_part_is_complete(text: str, parts: list[str]) -> None:
     assert splitter().split(text) == parts
+
+
+def test_values_that_are_meant_as_one_are_not_separated() -> None:
+    general = load_pack(PathSettings().domains / "general")
+    assert splitter(general).split("单位和个人应当遵守哪些规定？") == ["单位和个人应当遵守哪些规定？"]
+    assert len(splitter(general).split("北京和上海的规定分别是什么？")) == 2
 
 
 def test_conditions_and_matters_multiply() -> None:
