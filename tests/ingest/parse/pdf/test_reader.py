@@ -65,6 +65,21 @@ def test_reference_at_a_rows_start_is_no_new_paragraph(pdf):
     assert texts(pdf.read()) == [text, article("第十条　", 80)]
 
 
+def test_indent_parts_paragraphs_where_the_last_row_is_full(pdf):
+    full = article("", WIDE * 2 - 2)  # its last row ends at the column's edge
+    y = draw(pdf, full, 100)
+    draw(pdf, article("", 80), y)
+    assert texts(pdf.read()) == [full, article("", 80)]
+
+
+def test_hanging_item_is_one_paragraph(pdf):
+    rows = ["1. " + FILLER[:33], FILLER[:33], "到此为止。"]
+    for item in range(2):
+        for place, row in enumerate(rows):
+            pdf.line(LEFT if place == 0 else LEFT + 18, 100 + (3 * item + place) * PITCH, row)
+    assert texts(pdf.read()) == ["".join(rows)] * 2
+
+
 def test_paragraph_goes_on_over_pages_and_furniture_is_dropped(pdf):
     paragraphs = [article("第一条　", 90), article("第二条　", 170), article("第三条　", 60)]
     rows = [(place == 0, row) for text in paragraphs for place, row in enumerate(wrap(text))]
