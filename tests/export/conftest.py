@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from export.gates import Vectors
 from export.probes import PASSAGES, QUERIES
 
 HIDDEN, LAYERS, HEADS, WIDE, POSITIONS = 64, 2, 4, 128, 160
@@ -56,17 +57,17 @@ class Tiny:
     def changed(self, **changes: Any) -> Tiny:
         return replace(self, **changes)
 
-    def tensors(self) -> dict[str, np.ndarray]:
+    def tensors(self) -> dict[str, Vectors]:
         """float32 arrays by packed name; matrices hold only values that Q4_0 can express."""
         random = np.random.default_rng(self.seed)
 
-        def matrix(rows: int, columns: int) -> np.ndarray:
+        def matrix(rows: int, columns: int) -> Vectors:
             codes = random.integers(-8, 8, (rows, columns // 32, 32))
             codes[..., 0] = -8
             scales = random.uniform(0.01, 0.03, (rows, columns // 32, 1)).astype(np.float16)
             return (codes * scales.astype(np.float32)).astype(np.float32).reshape(rows, columns)
 
-        def vector(size: int, centre: float = 0.0) -> np.ndarray:
+        def vector(size: int, centre: float = 0.0) -> Vectors:
             return random.normal(centre, 0.05, size).astype(np.float32)
 
         h, w = self.hidden, self.wide
@@ -111,7 +112,7 @@ class Tiny:
         return head + directory + bytes(padding) + b"".join(bodies.values())
 
 
-def _q4_0(array: np.ndarray) -> bytes:
+def _q4_0(array: Vectors) -> bytes:
     blocks = array.reshape(-1, 32)
     scales = np.abs(blocks).max(1, keepdims=True) / 8
     codes = np.rint(blocks / scales).astype(np.int8) + 8

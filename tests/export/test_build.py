@@ -50,13 +50,13 @@ def spec(packed: Path) -> ModelSpec:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def place(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     root = tmp_path_factory.mktemp("build")
     return {"repository": root / "repository", "data": root / "data"}
 
 
 @pytest.fixture(scope="module")
-def first(spec: ModelSpec, place: dict[str, Path], packed: Path) -> tuple[BuildReport, list[str]]:
+def first(spec: ModelSpec, place: dict[str, Any], packed: Path) -> tuple[BuildReport, list[str]]:
     steps: list[str] = []
     sys.path.insert(0, str(packed.parents[1]))
     try:
@@ -70,7 +70,7 @@ def names(folder: Path) -> list[str]:
 
 
 def test_a_build_makes_a_complete_first_version(
-    first: tuple[BuildReport, list[str]], spec: ModelSpec, place: dict[str, Path]
+    first: tuple[BuildReport, list[str]], spec: ModelSpec, place: dict[str, Any]
 ) -> None:
     report, steps = first
     assert (report.version, report.built) == (1, True)
@@ -100,7 +100,7 @@ print(report.version, report.built, sorted({"torch", "transformers", "onnx", "on
 
 
 def test_the_second_call_does_nothing_and_needs_no_torch(
-    first: tuple[BuildReport, list[str]], spec: ModelSpec, place: dict[str, Path], packed: Path
+    first: tuple[BuildReport, list[str]], spec: ModelSpec, place: dict[str, Any], packed: Path
 ) -> None:
     done = subprocess.run(
         [sys.executable, "-c", UP_TO_DATE, spec.model_dump_json(), str(place["repository"]), str(place["data"])],
@@ -113,7 +113,7 @@ def test_the_second_call_does_nothing_and_needs_no_torch(
 
 
 def test_damage_is_repaired_to_the_same_bytes_under_the_same_number(
-    first: tuple[BuildReport, list[str]], spec: ModelSpec, place: dict[str, Path]
+    first: tuple[BuildReport, list[str]], spec: ModelSpec, place: dict[str, Any]
 ) -> None:
     report, _ = first
     path = report.folder / "model.onnx"
@@ -129,7 +129,7 @@ def test_damage_is_repaired_to_the_same_bytes_under_the_same_number(
 
 
 def test_another_spec_makes_another_version_beside_the_first(
-    first: tuple[BuildReport, list[str]], spec: ModelSpec, place: dict[str, Path]
+    first: tuple[BuildReport, list[str]], spec: ModelSpec, place: dict[str, Any]
 ) -> None:
     changed = spec.model_copy(update={"prefixes": {"query": "问：", "passage": ""}, "precision": "nbits4"})
     assert recipe_of(changed) != recipe_of(spec)
@@ -167,7 +167,7 @@ def test_ctrl_c_leaves_nothing_half_made(spec: ModelSpec, tmp_path: Path, at: st
 
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"recipe": 1}', "null"])
 def test_a_damaged_note_beside_a_checkpoint_makes_it_anew(
-    first: tuple[BuildReport, list[str]], spec: ModelSpec, place: dict[str, Path], tmp_path: Path, damage: str
+    first: tuple[BuildReport, list[str]], spec: ModelSpec, place: dict[str, Any], tmp_path: Path, damage: str
 ) -> None:
     note = place["data"] / "checkpoints" / "tiny" / "source.json"
     good = note.read_text(encoding="utf-8")

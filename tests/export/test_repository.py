@@ -52,7 +52,7 @@ def make(model: Path, version: int, content: bytes = b"weights") -> None:
         publish(staging, model / str(version))
 
 
-def test_versions_are_listed_in_order_and_complete(tmp_path: Path):
+def test_versions_are_listed_in_order_and_complete(tmp_path: Path) -> None:
     for version in (10, 2, 1):
         make(tmp_path, version)
     (tmp_path / "config.pbtxt").write_text("")
@@ -63,11 +63,11 @@ def test_versions_are_listed_in_order_and_complete(tmp_path: Path):
     assert all(state.size > 7 and state.built is not None for state in states)
 
 
-def test_an_absent_model_has_no_versions(tmp_path: Path):
+def test_an_absent_model_has_no_versions(tmp_path: Path) -> None:
     assert list_versions(tmp_path / "nothing") == []
 
 
-def test_damage_is_found_and_named(tmp_path: Path):
+def test_damage_is_found_and_named(tmp_path: Path) -> None:
     for version in (1, 2, 3, 4):
         make(tmp_path, version)
     (tmp_path / "1" / "model.onnx").write_bytes(b"weightz")
@@ -80,7 +80,7 @@ def test_damage_is_found_and_named(tmp_path: Path):
     assert problems[3] == ""
 
 
-def test_a_failed_build_leaves_nothing(tmp_path: Path):
+def test_a_failed_build_leaves_nothing(tmp_path: Path) -> None:
     def fail() -> None:
         with staging_folder(tmp_path) as staging:
             fill(staging)
@@ -91,7 +91,7 @@ def test_a_failed_build_leaves_nothing(tmp_path: Path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_version_is_replaced_whole(tmp_path: Path):
+def test_a_version_is_replaced_whole(tmp_path: Path) -> None:
     make(tmp_path, 1, b"old")
     (tmp_path / "1" / "left-over").write_text("x")
     make(tmp_path, 1, b"new")
@@ -100,7 +100,7 @@ def test_a_version_is_replaced_whole(tmp_path: Path):
     assert not (tmp_path / "1" / "left-over").exists()
 
 
-def test_another_user_may_read_a_published_version(tmp_path: Path):
+def test_another_user_may_read_a_published_version(tmp_path: Path) -> None:
     old = os.umask(0o077)
     try:
         make(tmp_path, 1)
@@ -122,7 +122,7 @@ with build_lock(model), staging_folder(model) as staging:
 """
 
 
-def test_a_killed_build_holds_nobody_up_and_is_cleared_away(tmp_path: Path):
+def test_a_killed_build_holds_nobody_up_and_is_cleared_away(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
