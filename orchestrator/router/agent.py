@@ -11,7 +11,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+import numpy.typing as npt
+
 from orchestrator.domain.pack import DomainPack
+from orchestrator.domain.schema import FaqEntry
 from orchestrator.errors import ConfigurationError, InvalidFieldError, TriasError
 from orchestrator.inference.models import Embedder, Embedding
 from orchestrator.router.lookups import FindTitles, Lookups, TitleHits, Vectors
@@ -138,6 +142,8 @@ class RouterAgent:
             plan, degradations = self._plan(planner, question, vectors, titles)
         if vectors.embedding is not None and vectors.embedding.fingerprint != planner.fingerprint:
             self._teach_in_background(planner)
+        if plan.strategy == plan_pb2.STRATEGY_FAQ:
+            await self._ground(plan, planner.faq_entry(question, _comparable(vectors, planner)))
         self.statistics.plans += 1
         self.statistics.degraded += bool(degradations)
         if plan.queued_for_labelling:
@@ -173,10 +179,9 @@ class RouterAgent:
         self, planner: PackPlanner, question: Question, vectors: Vectors, titles: TitleHits
     ) -> tuple[plan_pb2.Plan, list[common_pb2.Degradation]]:
         degradations = [item for item in (vectors.degradation, titles.degradation) if item is not None]
-        vector = vectors.vector
-        if vectors.embedding is not None and vectors.embedding.fingerprint != planner.fingerprint:
-            # Vectors of two models cannot be compared: rules decide until the examples are embedded again.
-            vector = None
+        vector = _comparable(vectors, planner)
+        if vectors.embedding is not None and vector is None:
+            # Rules decide until the examples are embedded again.
             degradations.append(_examples_missing())
         plan_id = uuid.uuid4().hex
         try:
@@ -193,6 +198,24 @@ class RouterAgent:
             plan.queued_for_labelling = True
         plan.queued_for_labelling = plan.queued_for_labelling and self._labelling_queue is not None
         return plan, degradations
+
+    async def _ground(self, plan: plan_pb2.Plan, entry: FaqEntry | None) -> None:
+        """Point a plan at the clauses that the FAQ answer quotes; with one missing from the library it is no answer."""
+        mentions: list[plan_pb2.DocumentMention] = []
+        for evidence in entry.evidence if entry else ():
+            document_ids = await self._lookups.documents_titled(evidence.document_title)
+            if not document_ids:
+                mentions.clear()
+                break
+            mentions.append(
+                plan_pb2.DocumentMention(
+                    text=evidence.document_title, clause_label=evidence.label, document_ids=document_ids
+                )
+            )
+        if mentions:
+            plan.named_documents.extend(mentions)
+        else:
+            plan.strategy = plan_pb2.STRATEGY_FULL
 
     def _queue(self, asked: str, plan: plan_pb2.Plan) -> None:
         if self._labelling_queue is None:
@@ -224,6 +247,13 @@ class RouterAgent:
             batches.append(await self._embedder.embed(texts, kind="query", timeout_s=self._settings.warm_up_timeout_s))
         if len({batch.fingerprint for batch in batches}) == 1:
             await asyncio.to_thread(planner.learn, batches)
+
+
+def _comparable(vectors: Vectors, planner: PackPlanner) -> npt.NDArray[np.float32] | None:
+    """The question's vector, unless another model made it than the examples'."""
+    if vectors.embedding is None or vectors.embedding.fingerprint != planner.fingerprint:
+        return None
+    return vectors.vector
 
 
 def _labelling_reason(plan: plan_pb2.Plan) -> str:

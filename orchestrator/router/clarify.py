@@ -20,9 +20,9 @@ _FUNCTION_WORDS = re.compile(
     r"|办理|办|弄|做|一下|知道|了解|说|关于|[\s，。、；：？！,.;:?!~～…\"'“”‘’()（）]"
 )
 # With fewer characters of substance than this nothing is asked that a document could answer: 怎么办, 报销. One less is
-# enough where the question says what it wants to know: 备案要几天.
+# enough where the question says what it wants to know: 备案要几天, 什么是童工.
 FEWEST_CHARACTERS = 3
-_SPECIFIC = re.compile(r"多少|多久|多长|几|什么时候|何时")
+_SPECIFIC = re.compile(r"多少|多久|多长|几|什么时候|何时|什么是|何谓|定义|含义|什么意思")
 # More alternatives than this are no help to the one who is asked.
 MOST_ALTERNATIVES = 4
 MOST_VALUES = 12

@@ -91,6 +91,14 @@ class Lookups:
         whole, *near = [[(document.document_id, document.title) for document in documents] for documents in found]
         return TitleHits(whole, dict(zip(marked, near, strict=True)), wall_ms=_since(started))
 
+    async def documents_titled(self, title: str) -> list[str]:
+        """Ids of the library's documents of exactly that title; none where the catalogue does not answer."""
+        try:
+            found = await asyncio.wait_for(self._find_titles(title, TITLES_PER_LOOKUP), self._titles_timeout_s)
+        except (TriasError, asyncio.TimeoutError):
+            return []
+        return [document.document_id for document in found if document.title == title]
+
 
 def _degradation(component: str, error: BaseException, consequence: str) -> common_pb2.Degradation:
     known = error if isinstance(error, TriasError) else DeadlineExceededError("No answer in time.")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from orchestrator.errors import ConfigurationError, InvalidFieldError, ModelUnavailableError
+from orchestrator.knowledge.clause import Document
 from orchestrator.router import agent as agent_module
 from orchestrator.router.agent import RouterAgent
 from orchestrator.settings import RouterSettings
@@ -156,6 +157,25 @@ async def test_doubtful_questions_go_to_the_labelling_queue(make_router: MakeRou
 async def test_without_a_queue_nothing_claims_to_be_queued(make_router: MakeRouter) -> None:
     response = await make_router(labelling_queue=None).route(request("怎么办"))
     assert not response.plan.queued_for_labelling
+
+
+async def test_a_frequent_question_leads_to_the_clause_that_answers_it(make_router: MakeRouter) -> None:
+    router = make_router()
+    await router.warm_up()
+    plan = (await router.route(request("大病保险要另外交钱吗？"))).plan
+    assert plan.strategy == plan_pb2.STRATEGY_FAQ
+    assert [(item.text, item.clause_label, list(item.document_ids)) for item in plan.named_documents] == [
+        ("云川省大病保险实施细则", "第三条", ["d-major"])
+    ]
+
+
+async def test_an_answer_without_its_clause_is_none(make_router: MakeRouter) -> None:
+    async def nothing(text: str, limit: int) -> list[Document]:
+        return []
+
+    plan = (await make_router(find_titles=nothing).route(request("大病保险要另外交钱吗？"))).plan
+    assert plan.strategy == plan_pb2.STRATEGY_FULL
+    assert not plan.named_documents
 
 
 async def test_an_invalid_plan_is_replaced_and_counted(
