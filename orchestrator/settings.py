@@ -181,7 +181,7 @@ class ReasonerSettings(_Section):
     matter_similarity: float = Field(0.45, gt=0, le=1, description="the same, where the pack knows the matter")
     context_similarity: float = Field(0.5, ge=0, le=1, description="and this alike in what they are about")
     negation_similarity: float = Field(0.8, gt=0, le=1, description="the same, for a rule and its denial")
-    keep_relevance: float = Field(0.6, ge=0, le=1, description="of the best sentence's; the rest is left out")
+    keep_relevance: float = Field(0.7, ge=0, le=1, description="of the best sentence's; the rest is left out")
     support_coverage: float = Field(0.9, gt=0, le=1, description="share of a sentence that its source must hold")
     max_list_chars: int = Field(800, ge=50, description="a list no longer than this is quoted whole")
 

@@ -20,16 +20,17 @@ from trias.v1 import document_pb2, passage_pb2
 
 __all__ = ["Evidence", "PackReader", "Reading", "Source", "read_sources", "relevance_to"]
 
-# What a sentence's surroundings (lead-in, headings, title) add to its own words.
-LEAD_CREDIT, HEADING_CREDIT, TITLE_CREDIT = 0.8, 0.6, 0.5
+# What a sentence's surroundings (lead-in, headings, title, the rest of its clause) add to its own words.
+LEAD_CREDIT, HEADING_CREDIT, TITLE_CREDIT, CLAUSE_CREDIT = 0.8, 0.6, 0.5, 0.4
 # Shares of relevance: words in common, the kind of quantity asked for, the matter, the retriever's own confidence.
-WORD_SHARE, KIND_SHARE, MATTER_SHARE, PASSAGE_SHARE = 0.6, 0.15, 0.15, 0.1
+WORD_SHARE, KIND_SHARE, MATTER_SHARE, PASSAGE_SHARE = 0.6, 0.15, 0.15, 0.2
 # What is left of the relevance of a sentence about another region, grade or population.
 OUT_OF_SCOPE = 0.25
 # What is left for sentences that only state a document's purpose, publication or entry into force.
 BOILERPLATE = 0.5
 # What is left for documents other than the one that the question names.
 OTHER_DOCUMENT = 0.6
+_NUMERIC = re.compile(r"[\d０-９〇一二两三四五六七八九十百]")
 _BOILERPLATE = re.compile(
     r"^[（(]\d{4}年\d{1,2}月\d{1,2}日|"
     r"^(?:为了?.{4,80}(?:制定|特制定|现就|根据)|(?:本|此)(?:办法|规定|条例|通知|细则|法|规程)(?:由.{2,30}负责解释|自.{4,20}起?施行))"
@@ -94,6 +95,18 @@ class Source:
     def label(self) -> str:
         """第十二条, or the innermost label of its path."""
         return self.clause.label or next((step.label for step in reversed(self.clause.path) if step.label), "")
+
+    def surroundings(self, canonical: Callable[[str], str]) -> tuple[tuple[str, float], ...]:
+        """What stands around every sentence of it, in the pack's usual terms, with the credit that it earns."""
+        if "_surroundings" not in self.__dict__:
+            texts = (
+                (self.heading, HEADING_CREDIT),
+                (self.document.title, TITLE_CREDIT),
+                (self.clause.text, CLAUSE_CREDIT),
+            )
+            self.__dict__["_surroundings"] = tuple((canonical(text), credit) for text, credit in texts)
+        known: tuple[tuple[str, float], ...] = self.__dict__["_surroundings"]
+        return known
 
     @cached_property
     def heading(self) -> str:
@@ -188,9 +201,15 @@ def read_sources(passages: Sequence[passage_pb2.Passage], reader: PackReader) ->
 
 
 def gram_weights(part: QuestionPart, texts: Sequence[str]) -> dict[str, float]:
-    """How much each bigram of the question tells: log(1 + N/n), n the sentences that hold it; most where none does."""
-    total = max(1, len(texts))
-    return {gram: math.log1p(total / max(1, sum(1 for text in texts if gram in text))) for gram in part.grams}
+    """How much each bigram of the question tells: log(1 + (N − n + ½)/(n + ½)), n the sentences that hold it.
+
+    It is BM25's inverse document frequency over the sentences at hand: what all of them say tells next to nothing.
+    """
+    weights = {}
+    for gram in part.grams:
+        holding = sum(1 for text in texts if gram in text)
+        weights[gram] = math.log1p((len(texts) - holding + 0.5) / (holding + 0.5))
+    return weights
 
 
 def relevance_to(
@@ -204,8 +223,12 @@ def relevance_to(
         canonical: puts a text into the pack's usual terms.
         limit: how many to read closely; the rest are left out.
     """
-    bodies = [canonical(reading.sentence.text) for reading in readings]
-    surroundings = [_surroundings(reading, canonical) for reading in readings]
+    # A row is told from its neighbours by its cells, not by the headers that they share.
+    bodies = [
+        canonical(reading.sentence.source if reading.sentence.kind == "row" else reading.sentence.text)
+        for reading in readings
+    ]
+    surroundings = [_surroundings(part, reading, canonical) for reading in readings]
     weights = gram_weights(part, [body + around[0][0] for body, around in zip(bodies, surroundings, strict=True)])
     total = sum(weights.values()) or 1.0
     overlaps = [
@@ -217,13 +240,17 @@ def relevance_to(
     return sorted(evidence, key=lambda item: -item.relevance)
 
 
-def _surroundings(reading: Reading, canonical: Callable[[str], str]) -> tuple[tuple[str, float], ...]:
-    source = reading.source
-    return (
-        (canonical(reading.sentence.lead), LEAD_CREDIT),
-        (canonical(source.heading), HEADING_CREDIT),
-        (canonical(source.document.title), TITLE_CREDIT),
-    )
+def _surroundings(
+    part: QuestionPart, reading: Reading, canonical: Callable[[str], str]
+) -> tuple[tuple[str, float], ...]:
+    sentence, source = reading.sentence, reading.source
+    around = ((canonical(sentence.lead), LEAD_CREDIT), *source.surroundings(canonical))
+    if sentence.kind == "row":
+        return ((canonical(sentence.text), HEADING_CREDIT), *around)
+    # 自受理之日起5个工作日内办结: what a number belongs to is often said in the sentence before.
+    if part.kinds and _NUMERIC.search(sentence.text):
+        return (*around, (canonical(source.clause.text), CLAUSE_CREDIT))
+    return around
 
 
 def _credit(gram: str, body: str, surroundings: Sequence[tuple[str, float]]) -> float:
