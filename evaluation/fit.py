@@ -2,8 +2,8 @@
 
 The weights of the score say how much each signal is worth; the normalisations say what "full" means for each. With
 weights given, this fits the normalisations: a logistic regression of relevance on the cosine and on the BM25 per query
-token, whose ratio of coefficients then equals that of the weighted, normalised terms. The same regression gives the
-curve from final score to confidence.
+token, whose ratio of coefficients then equals that of the weighted, normalised terms. A second regression, of whether
+the ten best candidates of a question hold an answer on the final score of its best, gives the curve of confidence.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ __all__ = ["Fit", "Judgements", "fit"]
 # The range of cosines that is stretched to [0,1]: below the first percentile of candidates, above the last of gold.
 LOW_PERCENTILE = 5.0
 HIGH_PERCENTILE = 99.0
+ANSWER_DEPTH = 10
 NEWTON_STEPS = 50
 RIDGE = 1e-6
 CONVERGED = 1e-9
@@ -33,11 +34,13 @@ class Judgements:
     """Candidates of many questions, one row each.
 
     Attributes:
+        query: the question's number, int64, shape [n].
         cosine: shape [n]; NaN where the vector search did not find the clause.
         bm25: BM25 per query token, shape [n]; 0 where the keyword search did not find it.
         relevant: 1.0 or 0.0, shape [n].
     """
 
+    query: npt.NDArray[np.int64]
     cosine: FloatArray
     bm25: FloatArray
     relevant: FloatArray
@@ -72,24 +75,37 @@ def fit(judgements: Judgements, scoring: ScoringSettings) -> Fit:
     high = float(np.percentile(gold, HIGH_PERCENTILE))
     semantic = np.clip((np.nan_to_num(judgements.cosine, nan=low) - low) / (high - low), 0.0, 1.0)
     weights, log_loss = _logistic(np.column_stack([semantic, judgements.bm25]), relevant)
-    bias, by_semantic, by_bm25 = (float(weight) for weight in weights)
+    by_semantic, by_bm25 = float(weights[1]), float(weights[2])
     if by_semantic <= 0 or by_bm25 <= 0:
         raise ConfigurationError(
             f"A signal does not help on these judgements (semantic {by_semantic:.3g}, bm25 {by_bm25:.3g}).",
             hint="Set its weight to 0 instead.",
         )
     # final = w_s·semantic + w_b·bm25/full + position: choose `full` so that both pull in the fitted ratio.
-    slope = by_semantic / scoring.semantic
-    full = scoring.bm25 * slope / by_bm25
+    full = scoring.bm25 * by_semantic / (scoring.semantic * by_bm25)
+    final = scoring.semantic * semantic + scoring.bm25 * np.clip(judgements.bm25 / full, 0.0, 1.0) + scoring.position
+    slope, midpoint = _confidence(judgements.query, final, relevant)
     return Fit(
         cosine_low=low,
         cosine_high=high,
         bm25_full=full,
         confidence_slope=slope,
-        confidence_midpoint=scoring.position - bias / slope,
+        confidence_midpoint=midpoint,
         log_loss=log_loss,
         rows=len(relevant),
     )
+
+
+def _confidence(query: npt.NDArray[np.int64], final: FloatArray, relevant: FloatArray) -> tuple[float, float]:
+    """The logistic curve from a question's best final score to whether its ten best candidates hold an answer."""
+    order = np.lexsort((-final, query))
+    _, starts = np.unique(query[order], return_index=True)
+    best = final[order][starts]
+    answered = np.array([float(rows[:ANSWER_DEPTH].any()) for rows in np.split(relevant[order], starts[1:])])
+    if not 0 < answered.sum() < len(answered):
+        raise ConfigurationError("The questions need some that are answered and some that are not, to fit confidence.")
+    (bias, slope), _ = _logistic(best[:, None], answered)
+    return float(slope), float(-bias / slope)
 
 
 def _logistic(features: FloatArray, relevant: FloatArray) -> tuple[FloatArray, float]:

@@ -46,4 +46,5 @@ async def collect_judgements(
 
     asked = await asyncio.gather(*(one(query) for query in queries if query.query_id in gold))
     table = np.array([row for rows in asked for row in rows], dtype=np.float64).reshape(-1, 3)
-    return Judgements(cosine=table[:, 0], bm25=table[:, 1], relevant=table[:, 2])
+    numbers = np.repeat(np.arange(len(asked)), [len(rows) for rows in asked])
+    return Judgements(query=numbers, cosine=table[:, 0], bm25=table[:, 1], relevant=table[:, 2])

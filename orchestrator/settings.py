@@ -146,11 +146,11 @@ class ScoringSettings(_Section):
     bm25: float = Field(0.3, ge=0, le=1)
     graph: float = Field(0.2, ge=0, le=1)
     position: float = Field(0.1, ge=0, le=1)
-    pagerank: float = Field(0.2, ge=0, le=1, description="what the highest PageRank percentile is worth as graph term")
+    pagerank: float = Field(0.07, ge=0, le=1, description="what the highest PageRank percentile is worth as graph term")
     consistency: float = Field(0.1, ge=0, le=1, description="at most what a contradicted passage loses")
     cosine_low: float = Field(0.78, description="the cosine that counts as 0")
     cosine_high: float = Field(0.95, description="the cosine that counts as 1")
-    bm25_full: float = Field(4.0, gt=0, description="the BM25 per query token that counts as 1")
+    bm25_full: float = Field(10.6, gt=0, description="the BM25 per query token that counts as 1")
 
 
 class RetrieverSettings(_Section):
@@ -161,8 +161,8 @@ class RetrieverSettings(_Section):
     vector_deadline_s: float = Field(0.5, gt=0)
     keyword_deadline_s: float = Field(0.5, gt=0)
     graph_deadline_s: float = Field(0.3, gt=0)
-    confidence_slope: float = Field(12.0, gt=0, description="of the logistic curve from final score to confidence")
-    confidence_midpoint: float = Field(0.55, ge=0, le=1, description="the final score with confidence one half")
+    confidence_slope: float = Field(20.0, gt=0, description="of the logistic curve from final score to confidence")
+    confidence_midpoint: float = Field(0.42, ge=0, le=1, description="the final score with confidence one half")
     low_confidence: float = Field(0.35, ge=0, le=1, description="below this, the answer says how to widen")
     strong_hits: int = Field(5, ge=0, description="references are followed from this many of the best clauses")
     documents_in_top_five: int = Field(2, ge=1)

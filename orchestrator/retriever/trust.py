@@ -56,8 +56,9 @@ def contradiction_of(validity: passage_pb2.Validity) -> float:
 
 
 def confidence_of(final: float, settings: RetrieverSettings) -> float:
-    """The probability that a passage with that final score answers the question.
+    """How far a passage with that final score can be trusted to bear on the question, in [0,1].
 
-    A logistic curve, P = 1/(1 + exp(−slope·(final − midpoint))), fitted to labelled questions (`trias eval fit`).
+    A logistic curve, 1/(1 + exp(−slope·(final − midpoint))), fitted to labelled questions (`trias eval fit`) so that
+    the best passage's value is the probability that the ten best hold an answer.
     """
     return 1.0 / (1.0 + math.exp(-settings.confidence_slope * (final - settings.confidence_midpoint)))
