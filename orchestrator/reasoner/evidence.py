@@ -99,11 +99,7 @@ class Source:
     def surroundings(self, canonical: Callable[[str], str]) -> tuple[tuple[str, float], ...]:
         """What stands around every sentence of it, in the pack's usual terms, with the credit that it earns."""
         if "_surroundings" not in self.__dict__:
-            texts = (
-                (self.heading, HEADING_CREDIT),
-                (self.document.title, TITLE_CREDIT),
-                (self.clause.text, CLAUSE_CREDIT),
-            )
+            texts = ((self.heading, HEADING_CREDIT), (self.document.title, TITLE_CREDIT))
             self.__dict__["_surroundings"] = tuple((canonical(text), credit) for text, credit in texts)
         known: tuple[tuple[str, float], ...] = self.__dict__["_surroundings"]
         return known

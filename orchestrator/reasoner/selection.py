@@ -19,6 +19,8 @@ __all__ = ["Choice", "Selector", "sentence_key", "usable", "whole_list"]
 
 # Two sentences this alike say the same; the second adds nothing unless it has another number.
 SAME_SENTENCE = 0.8
+# A further row of a table must share this much of what the best one has in common with the question.
+SAME_TABLE = 0.5
 # A further item of a list whose item was chosen already must be about as good as the best sentence.
 SAME_LIST = 0.9
 _LIST_QUESTIONS = frozenset({plan_pb2.QUESTION_TYPE_ENUMERATION, plan_pb2.QUESTION_TYPE_PROCEDURE})
@@ -74,27 +76,18 @@ class Selector:
         """The sentences for one part, best first; a procedure's in the order of their document."""
         pool = [item for item in evidence if self._stands(part, item)]
         pool = [item for item in pool if item.in_scope] or pool
+        best = pool[0] if pool else None
         chosen: list[Choice] = []
-        lists: set[tuple[int, int]] = set()
-        items: set[tuple[int, int]] = set()
+        taken = _Taken()
         for item in pool:
-            if len(chosen) >= limit or item.relevance < self._settings.keep_relevance * pool[0].relevance:
+            assert best is not None
+            if len(chosen) >= limit or item.relevance < self._settings.keep_relevance * best.relevance:
                 break
-            choice, list_key = self._with_list(part, item)
-            group = (item.source.index, item.sentence.list_id) if item.sentence.list_id >= 0 else None
-            if group in lists or (list_key is not None and list_key in items):
+            choice, is_list = self._with_list(part, item)
+            if chosen and (not self._adds(part, item) or any(_repeats(choice, other) for other in chosen)):
                 continue
-            if group in items and item.relevance < SAME_LIST * pool[0].relevance:
-                continue
-            if any(_repeats(choice, other) for other in chosen):
-                continue
-            if chosen and not self._adds(part, item):
-                continue
-            if list_key is not None:
-                lists.add(list_key)
-            elif group is not None:
-                items.add(group)
-            chosen.append(choice)
+            if taken.admits(item, best, is_list=is_list):
+                chosen.append(choice)
         if part.question_type == plan_pb2.QUESTION_TYPE_PROCEDURE and chosen:
             first = chosen[0].evidence.source.document.document_id
             chosen.sort(key=lambda choice: _document_order(choice, first))
@@ -115,17 +108,41 @@ class Selector:
         """Further sentences of an answer to a question for a number must have one."""
         return not part.kinds or any(quantity.kind in part.kinds for quantity in item.reading.quantities)
 
-    def _with_list(self, part: QuestionPart, item: Evidence) -> tuple[Choice, tuple[int, int] | None]:
+    def _with_list(self, part: QuestionPart, item: Evidence) -> tuple[Choice, bool]:
         """A lead-in is nothing without its list; an item stands for its list where all members are asked for."""
         sentence = item.sentence
-        if sentence.list_id < 0:
-            return Choice(item, sentence), None
-        key = (item.source.index, sentence.list_id)
-        if sentence.kind == "lead" or part.question_type in _LIST_QUESTIONS:
+        if sentence.list_id >= 0 and (sentence.kind == "lead" or part.question_type in _LIST_QUESTIONS):
             whole = whole_list(item, self._settings.max_list_chars)
             if whole is not None:
-                return Choice(item, whole), key
-        return Choice(item, sentence), None
+                return Choice(item, whole), True
+        return Choice(item, sentence), False
+
+
+class _Taken:
+    """The lists and tables that an answer draws on already."""
+
+    def __init__(self) -> None:
+        self._lists: set[tuple[int, int]] = set()
+        self._items: set[tuple[int, int]] = set()
+        self._tables: set[int] = set()
+
+    def admits(self, item: Evidence, best: Evidence, *, is_list: bool) -> bool:
+        """Whether a sentence may join, in view of its list or table; it counts as taken then."""
+        sentence, source = item.sentence, item.source.index
+        if sentence.kind == "row":
+            # The rows of a table share their headers: only what their cells share with the question tells them apart.
+            if source in self._tables and item.overlap < SAME_TABLE * best.overlap:
+                return False
+            self._tables.add(source)
+        if sentence.list_id < 0:
+            return True
+        key = (source, sentence.list_id)
+        if key in self._lists or (is_list and key in self._items):
+            return False
+        if key in self._items and item.relevance < SAME_LIST * best.relevance:
+            return False
+        (self._lists if is_list else self._items).add(key)
+        return True
 
 
 def whole_list(item: Evidence, limit: int) -> Sentence | None:
