@@ -10,9 +10,9 @@ from typing import Any
 from ingest.intake import take_in, worker_count
 from ingest.report import Entry, Outcome, Report, entry_of, skipped
 from ingest.sources import Ignored, Source
-from ingest.tasks import all_of
 from ingest.workers import ParserPool
 from orchestrator.errors import DocumentError
+from orchestrator.inference.taskgroup import all_of
 from orchestrator.knowledge.clause import Clause
 from orchestrator.settings import IngestSettings
 

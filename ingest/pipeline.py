@@ -20,7 +20,6 @@ from ingest.reading import ReadDocument
 from ingest.report import Entry, Outcome, Report, entry_of, skipped
 from ingest.sinks import DocumentSink
 from ingest.sources import Ignored, Source
-from ingest.tasks import all_of
 from ingest.workers import ParserPool
 from orchestrator.errors import (
     DocumentError,
@@ -31,6 +30,7 @@ from orchestrator.errors import (
     TriasError,
 )
 from orchestrator.inference.models import Embedder
+from orchestrator.inference.taskgroup import all_of
 from orchestrator.knowledge.clause import IndexedDocument
 from orchestrator.settings import IngestSettings
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, TypeVar
@@ -19,6 +19,7 @@ from orchestrator.inference.deadline import Deadline, finish_within
 from orchestrator.inference.models import Embedding, TextKind
 from orchestrator.inference.querycache import QueryCache
 from orchestrator.inference.retry import retrying
+from orchestrator.inference.taskgroup import all_of
 from orchestrator.inference.triton import Inference, TritonClient
 from orchestrator.inference.versions import ModelVersion, VersionKeeper
 from orchestrator.settings import InferenceSettings
@@ -174,7 +175,7 @@ class TritonEmbedder:
                 version, [ids[row] for row in batch.rows], batch, kind, deadline
             )
 
-        await _all([run(batch) for batch in batches])
+        await all_of([run(batch) for batch in batches])
         return _Rows(vectors, version.fingerprint, (time.perf_counter() - started) * 1000)
 
     async def _request(
@@ -252,18 +253,3 @@ class TritonEmbedder:
 
 def _no_rows(version: ModelVersion, rows: int = 0) -> npt.NDArray[np.float32]:
     return np.zeros((rows, version.manifest.dimension), dtype=np.float32)
-
-
-async def _all(work: Sequence[Coroutine[Any, Any, None]]) -> None:
-    """Await all; the first failure cancels the rest (a task group, which Python 3.10 has not)."""
-    tasks = [asyncio.ensure_future(item) for item in work]
-    if not tasks:
-        return
-    try:
-        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-    for task in done:
-        task.result()
