@@ -16,9 +16,9 @@ from orchestrator.reasoner.matters import MatterHit, MatterReader, masked
 from orchestrator.reasoner.question import QuestionPart
 from orchestrator.reasoner.scope import Scope, ScopeReader, merge
 from orchestrator.reasoner.sentences import Sentence, split_clause
-from trias.v1 import document_pb2, passage_pb2
+from trias.v1 import document_pb2, passage_pb2, plan_pb2
 
-__all__ = ["Evidence", "PackReader", "Reading", "Source", "read_sources", "relevance_to"]
+__all__ = ["DEFINES", "Evidence", "PackReader", "Reading", "Source", "read_sources", "relevance_to"]
 
 # What a sentence's surroundings (lead-in, headings, title, the rest of its clause) add to its own words.
 LEAD_CREDIT, HEADING_CREDIT, TITLE_CREDIT, CLAUSE_CREDIT = 0.8, 0.6, 0.5, 0.4
@@ -30,6 +30,8 @@ OUT_OF_SCOPE = 0.25
 BOILERPLATE = 0.5
 # What is left for documents other than the one that the question names.
 OTHER_DOCUMENT = 0.6
+# How a document defines a word.
+DEFINES = re.compile(r"是指|所称|指的是|，指|系指|包括")
 _NUMERIC = re.compile(r"[\d０-９〇一二两三四五六七八九十百]")
 _BOILERPLATE = re.compile(
     r"^[（(]\d{4}年\d{1,2}月\d{1,2}日|"
@@ -260,6 +262,9 @@ def _weigh(part: QuestionPart, reading: Reading, overlap: float) -> Evidence:
     if part.kinds:
         share += KIND_SHARE
         earned += KIND_SHARE * any(quantity.kind in part.kinds for quantity in reading.quantities)
+    if part.question_type == plan_pb2.QUESTION_TYPE_DEFINITION:
+        share += KIND_SHARE
+        earned += KIND_SHARE * bool(DEFINES.search(reading.sentence.text))
     if part.matters:
         share += MATTER_SHARE
         stated = {hit.matter.name for hits in (reading.matter_hits, *reading.wider_matter_hits) for hit in hits}

@@ -7,8 +7,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from orchestrator.reasoner.evidence import Evidence, Reading
+from orchestrator.reasoner.evidence import DEFINES, Evidence, Reading
 from orchestrator.reasoner.question import QuestionPart
+from trias.v1 import plan_pb2
 
 __all__ = ["Assessment", "assess", "foreign_words"]
 
@@ -19,6 +20,9 @@ OVERLAP_WEIGHT = 1.2
 TRUST_WEIGHT = 2.0
 FOREIGN_WEIGHT = -5.0
 FOREIGN_HEAD_WEIGHT = -1.0
+# What a word means is asked for, and no sentence that bears on it defines anything.
+UNDEFINED_WEIGHT = -1.0
+DEFINING_SENTENCES = 5
 # Lay wording is never wholly that of a document: this share of foreign characters is normal.
 FOREIGN_ALLOWANCE = 0.1
 # A stretch of the question that no passage knows counts from this length on: below it, it's a word's inflection.
@@ -72,8 +76,15 @@ def assess(
         + TRUST_WEIGHT * trust
         + FOREIGN_WEIGHT * max(0.0, share - FOREIGN_ALLOWANCE)
         + FOREIGN_HEAD_WEIGHT * head
+        + UNDEFINED_WEIGHT * _undefined(part, evidence)
     )
     return Assessment(1.0 / (1.0 + math.exp(-score)), missing)
+
+
+def _undefined(part: QuestionPart, evidence: Sequence[Evidence]) -> bool:
+    if part.question_type != plan_pb2.QUESTION_TYPE_DEFINITION:
+        return False
+    return not any(DEFINES.search(item.sentence.text) for item in evidence[:DEFINING_SENTENCES])
 
 
 def _library(readings: Sequence[Reading]) -> str:

@@ -70,10 +70,23 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
             yield start, end
             continue
         parts = list(_cut(text, start, end, "；;"))
-        if len(piece) > _LONG_SENTENCE or any(_ITEM.match(text, *part) for part in parts):
+        if any(_ITEM.match(text, *part) for part in parts):
+            yield from _whole_items(text, parts)
+        elif len(piece) > _LONG_SENTENCE:
             yield from parts
         else:
             yield start, end
+
+
+def _whole_items(text: str, parts: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Items of a list, each with all of its statements: （三）…；既未…的，…；."""
+    begin, end = parts[0]
+    for part in parts[1:]:
+        if _ITEM.match(text, *part):
+            yield begin, end
+            begin = part[0]
+        end = part[1]
+    yield begin, end
 
 
 def _cut(text: str, start: int, end: int, stops: str) -> Iterator[tuple[int, int]]:

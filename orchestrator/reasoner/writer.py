@@ -26,6 +26,10 @@ YES_NO_OVERLAP = 0.6
 _ALLOWS = re.compile(r"可以|应当|有权|必须|予以|享受|纳入|允许|准予|属于")
 # A question that is itself put negatively (不交会怎样, 不能报销吗) is not answered by yes or no.
 _NEGATIVE_QUESTION = re.compile(r"不(?!动产|良|同|予|服)|没有?|未")
+# What holds only under a condition is neither yes nor no.
+_CONDITIONAL = re.compile(
+    r"除外|但是?[，,]?|除.{1,40}外|未经|经.{1,20}(?:批准|同意|许可)|符合.{0,20}(?:条件|规定)的|只有|(?:不?满|超过|不足).{1,20}的"
+)
 _EITHER_OR = re.compile(r"还是|或者")
 _ALTERNATIVE = re.compile(r"(?:能不能|可不可以|是不是|会不会|要不要|需不需要|有没有|是否)")
 
@@ -145,7 +149,10 @@ def _yes_or_no(part: QuestionPart, choice: Choice) -> str:
     question = _ALTERNATIVE.sub("", part.text)
     if _NEGATIVE_QUESTION.search(question) or _EITHER_OR.search(question):
         return ""
-    text = choice.sentence.text
+    # An item's lead-in may be what forbids: 不得有下列行为：（一）….
+    text = choice.text
+    if _CONDITIONAL.search(text):
+        return ""
     if is_negated(text):
         return wording.NO
     return wording.YES if _ALLOWS.search(text) else ""

@@ -6,7 +6,7 @@ import datetime as dt
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.domain.numerals import parse_numeral
@@ -177,11 +177,13 @@ def _joined(number: int, unit: int, name: str) -> str:
     return chinese(high) + name + (zero + chinese(low) if low else "")
 
 
+@settings(deadline=None)
 @given(st.integers(1, 10**12 - 1))
 def test_chinese_numerals_round_trip(number: int) -> None:
     assert parse_numeral(chinese(number)) == number
 
 
+@settings(deadline=None)
 @given(
     st.integers(1, 10**9), st.sampled_from([("元", "CNY"), ("日", "day"), ("个工作日", "workday"), ("人", "person")])
 )
@@ -191,6 +193,7 @@ def test_amounts_round_trip(number: int, unit: tuple[str, str]) -> None:
         assert (quantity.value, quantity.unit, quantity.bound) == (Decimal(number), unit[1], Bound.EXACT)
 
 
+@settings(deadline=None)
 @given(st.decimals(min_value=Decimal("0.01"), max_value=Decimal(100), places=2))
 def test_percentages_round_trip(percent: Decimal) -> None:
     text = format(percent.normalize(), "f")
@@ -201,6 +204,7 @@ def test_percentages_round_trip(percent: Decimal) -> None:
         assert quantity.value == percent / 100
 
 
+@settings(deadline=None)
 @given(st.dates(dt.date(1900, 1, 1), dt.date(2099, 12, 31)))
 def test_dates_round_trip(day: dt.date) -> None:
     year = "".join("〇一二三四五六七八九"[int(digit)] for digit in str(day.year))
@@ -218,12 +222,14 @@ def _ordinal(number: int) -> str:
     return text.removeprefix("一") if text.startswith("一十") else text
 
 
+@settings(deadline=None)
 @given(st.text(max_size=200))
 def test_any_text_is_read_without_error(text: str) -> None:
     for quantity in parse_quantities(text):
         assert text[quantity.start : quantity.end] == quantity.text
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="零一二两三十百千万亿半年月日元%第条不超过以上下至个人0123456789.,，分之点成倍", max_size=40))
 def test_number_like_text_is_read_without_error(text: str) -> None:
     for quantity in parse_quantities(text):

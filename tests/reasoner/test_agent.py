@@ -105,6 +105,8 @@ def test_a_procedure_keeps_the_order_of_the_document(reason: Any, passage: Any) 
         ("参保人员可以委托他人代办异地就医备案。", "是。"),
         ("参保人员不得委托他人代办异地就医备案。", "否。"),
         ("参保人员委托他人代办异地就医备案的办法另行制定。", "参保人员"),
+        ("经经办机构同意，参保人员可以委托他人代办异地就医备案。", "经经办机构同意"),
+        ("参保人员不得有下列行为：（一）委托他人代办异地就医备案；（二）转借凭证。", "否。"),
     ],
 )
 def test_yes_or_no_only_where_the_sentence_says_so(reason: Any, passage: Any, text: str, lead: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.reasoner.sentences import split_clause
@@ -46,6 +46,13 @@ def test_items_carry_their_lead_in() -> None:
     assert last.list_id == -1
 
 
+def test_an_item_keeps_all_of_its_statements() -> None:
+    text = "应当符合以下要求：\n（一）附有证书；未经检验的，附有质量凭证；\n（二）按照批次标识。"
+    _, first, second = split_clause(clause(text))
+    assert first.text == "（一）附有证书；未经检验的，附有质量凭证；"
+    assert second.list_id == first.list_id
+
+
 def test_a_list_within_one_line() -> None:
     found = split_clause(clause("申请人应当提交下列材料：（一）申请书；（二）身份证明。"))
     assert [item.kind for item in found] == ["lead", "item", "item"]
@@ -75,6 +82,7 @@ def test_table_rows_are_read_under_their_headers() -> None:
     assert text[second.start : second.end] == second.source
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="第一条、（）()。；：！\n甲乙丙1.2 「」《》，", max_size=120))
 def test_any_text_keeps_its_offsets(text: str) -> None:
     found = split_clause(clause(text))
