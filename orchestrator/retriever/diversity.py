@@ -9,7 +9,7 @@ __all__ = ["TOP", "diversify"]
 
 TOP = 5
 # A passage of another document bears on the question where it scores at least this share of the one it replaces.
-BEARS_ON = 0.85
+BEARS_ON = 0.95
 
 _T = TypeVar("_T")
 
