@@ -11,6 +11,7 @@ import numpy as np
 import onnx
 import pytest
 import pytest_asyncio
+from hypothesis import settings as hypothesis_settings
 from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
@@ -21,6 +22,10 @@ from orchestrator.inference.embedder import TritonEmbedder
 from orchestrator.inference.launcher import TritonServer
 from orchestrator.inference.repository import servable_models
 from orchestrator.settings import InferenceSettings, LauncherSettings, PathSettings
+
+# A slow, noisy machine is no failure: what is tested is never how long it takes.
+hypothesis_settings.register_profile("patient", deadline=None)
+hypothesis_settings.load_profile("patient")
 
 WORDS = ("query:", "passage:", "甲", "乙", "丙", "丁", "报销", "比例", "门诊", "住院")
 
