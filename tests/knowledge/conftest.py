@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import pytest_asyncio
-from hypothesis import settings as hypothesis_settings
 
 from orchestrator.knowledge.clause import (
     Clause,
@@ -30,10 +29,6 @@ from orchestrator.knowledge.vector.qdrant_edge import QdrantEdgeIndex
 from orchestrator.settings import PathSettings, Settings
 
 DIMENSION = 8
-
-# A busy machine is slow, not wrong.
-hypothesis_settings.register_profile("untimed", deadline=None)
-hypothesis_settings.load_profile("untimed")
 
 
 class Factory:
