@@ -85,6 +85,7 @@ def environment(tmp_path: Path, tiny_repository: Any) -> dict[str, str]:
         **ports,
         **slow_machine,
         "TRIAS_RETRIEVER__VECTOR_DEADLINE_S": "30",
+        "TRIAS_ROUTER__EMBED_TIMEOUT_S": "30",
         "TRIAS_PATHS__DATA": str(tmp_path / "data"),
         "TRIAS_PATHS__MODEL_REPOSITORY": str(tiny_repository.path),
         "TRIAS_INFERENCE__ENDPOINTS": json.dumps({"*": "127.0.0.1:1"}),
