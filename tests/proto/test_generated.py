@@ -16,7 +16,9 @@ CONTRACT = ROOT / "proto" / "trias" / "v1"
 def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("proto")
     subprocess.run(
-        [sys.executable, str(ROOT / "scripts" / "generate_proto.py"), "--out", str(out)], check=True, capture_output=True
+        [sys.executable, str(ROOT / "scripts" / "generate_proto.py"), "--out", str(out)],
+        check=True,
+        capture_output=True,
     )
     return out / "trias" / "v1"
 
