@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
@@ -38,18 +39,20 @@ class Candidates:
 
     def add_query(self, outcomes: Iterable[Outcome], query_tokens: int, sub_question_id: str = "") -> None:
         """Add what the searches of one query found."""
-        found: dict[str, Candidate] = {}
+        scores: dict[str, dict[str, float]] = {"vector": {}, "keyword": {}}
+        documents: dict[str, str] = {}
         for outcome in outcomes:
+            of_search = scores[outcome.search]
             for hit in outcome.hits:
-                candidate = found.setdefault(
-                    hit.source_id, Candidate(hit.source_id, hit.document_id, Features(query_tokens=query_tokens))
-                )
-                if outcome.search == "vector":
-                    candidate.features = replace(candidate.features, cosine=hit.score)
-                else:
-                    candidate.features = replace(candidate.features, bm25=hit.score)
-        for candidate in found.values():
-            self._merge(candidate, sub_question_id)
+                of_search[hit.source_id] = hit.score
+                documents[hit.source_id] = hit.document_id
+        for source_id, document_id in documents.items():
+            features = Features(
+                cosine=scores["vector"].get(source_id),
+                bm25=scores["keyword"].get(source_id),
+                query_tokens=query_tokens,
+            )
+            self._merge(Candidate(source_id, document_id, features), sub_question_id)
 
     def add_reaches(self, reaches: Iterable[GraphReach]) -> None:
         """Raise, or add, the clauses that the graph leads to."""
@@ -71,9 +74,8 @@ class Candidates:
 
     def best(self, limit: int) -> list[Candidate]:
         """The highest final scores, best first; ties in order of id, so that a list can be repeated."""
-        return sorted(self._by_id.values(), key=lambda candidate: (-self._final(candidate), candidate.source_id))[
-            :limit
-        ]
+        candidates = self._by_id.values()
+        return heapq.nsmallest(limit, candidates, key=lambda candidate: (-self._final(candidate), candidate.source_id))
 
     def _merge(self, candidate: Candidate, sub_question_id: str) -> None:
         known = self._by_id.setdefault(candidate.source_id, candidate)
