@@ -60,9 +60,10 @@ class _Finder:
             if self._is_own_label(citation):
                 continue
             title = self._abbreviations.get(citation.title, citation.title)
-            if _same(title, self._title):
-                title = ""
             kind = self._kind(citation)
+            # Cited by its name, a document means itself; repealed or amended by it, an older one of the same name.
+            if kind is ReferenceType.CITES and _same(title, self._title):
+                title = ""
             if not title and not citation.of_itself and self._amended:
                 title = self._amended
             for label in self._labels(citation) if not title or citation.labels else ("",):

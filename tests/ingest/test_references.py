@@ -92,6 +92,12 @@ def test_what_repeals_and_what_amends(text: str, kind: ReferenceType) -> None:
     assert references(text)[0].type is kind
 
 
+def test_what_repeals_its_older_namesake_names_it() -> None:
+    (reference,) = references("2015年公布的《甲办法》同时废止。")
+    assert reference.type is ReferenceType.REPEALS
+    assert reference.target_title == "甲办法"
+
+
 def test_the_bare_articles_of_an_amending_decision_are_those_of_the_amended_document() -> None:
     found = references("将第三条修改为：", title="关于修改《乙办法》的决定", label="")
     assert (found[0].type, found[0].target_title, found[0].target_label) == (ReferenceType.AMENDS, "乙办法", "第三条")
