@@ -101,7 +101,8 @@ async def test_ctrl_c_keeps_what_is_done_and_the_next_run_goes_on(tmp_path: Path
     assert process.returncode == 130
     done = report_of(report)
     assert done["interrupted"]
-    assert 0 < done["documents"]["ingested"] < 300
+    # A quick machine may have everything under way by then, and what is under way is finished.
+    assert 0 < done["documents"]["ingested"] <= 300
     code, _, err = await trias(tmp_path, "--report", str(report), str(docs), triton=tiny_triton)
     assert code == 0, err
     rest = report_of(report)
