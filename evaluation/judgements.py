@@ -10,7 +10,7 @@ import numpy as np
 from evaluation.corpus import Query
 from evaluation.fit import Judgements
 from evaluation.retrieval import CONCURRENT_QUERIES, FUSED_DEPTH, Systems
-from orchestrator.knowledge.text import tokenize
+from orchestrator.knowledge.text import distinct_grams
 
 __all__ = ["collect_judgements"]
 
@@ -36,7 +36,7 @@ async def collect_judgements(
                 systems.library.search_keyword(query.text, FUSED_DEPTH),
             )
         cosines = {hit.source_id: hit.score for hit in vector}
-        tokens = max(1, len(set(tokenize(query.text).grams)))
+        tokens = max(1, distinct_grams(query.text))
         sums = {hit.source_id: hit.score / tokens for hit in keyword}
         on_progress()
         return [

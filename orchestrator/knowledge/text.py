@@ -12,7 +12,7 @@ from operator import add
 
 import rjieba
 
-__all__ = ["TokenStreams", "fold", "tokenize"]
+__all__ = ["TokenStreams", "distinct_grams", "fold", "tokenize"]
 
 # Han ideographs of all planes, the iteration mark 々 and the zero 〇 of 二〇二四.
 _HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -45,6 +45,19 @@ def tokenize(text: str) -> TokenStreams:
     order of the words is not that of the text.
     """
     folded = fold(text)
+    grams, others = _grams_and_others(folded)
+    # The segmenter is asked once a text: it parts the runs itself, at half the cost of asking for each.
+    words = [word for word in rjieba.cut(folded) if _HAN_FIRST.match(word)]
+    return TokenStreams(words + others, grams + others)
+
+
+def distinct_grams(text: str) -> int:
+    """How many different grams a text has, by which a BM25 sum is divided; the segmenter is not asked."""
+    grams, others = _grams_and_others(fold(text))
+    return len({*grams, *others})
+
+
+def _grams_and_others(folded: str) -> tuple[list[str], list[str]]:
     grams: list[str] = []
     others: list[str] = []
     for match in _RUN.finditer(folded):
@@ -54,6 +67,4 @@ def tokenize(text: str) -> TokenStreams:
             grams += map(add, run, run[1:])
         else:
             others.append(run[:_LONGEST_TOKEN])
-    # The segmenter is asked once a text: it parts the runs itself, at half the cost of asking for each.
-    words = [word for word in rjieba.cut(folded) if _HAN_FIRST.match(word)]
-    return TokenStreams(words + others, grams + others)
+    return grams, others

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from orchestrator.errors import BackendUnavailableError, InvalidFieldError
 from orchestrator.inference.models import Embedder
 from orchestrator.knowledge.library import Library
-from orchestrator.knowledge.text import tokenize
+from orchestrator.knowledge.text import distinct_grams
 from orchestrator.retriever.candidates import Candidates
 from orchestrator.retriever.diversity import diversify
 from orchestrator.retriever.passages import Ranked, all_expired, rank, read, to_passages
@@ -107,11 +107,12 @@ class RetrieverAgent:
         """Run every search of every query at once, then follow references from the strongest hits."""
         graph = self._library.graph
         named = named_documents(plan)
-        walk = asyncio.ensure_future(self._search.graph(lambda: named_clauses(graph, plan)))
-        outcomes = await self._search_queries(candidates, queries, only or None)
+        walked, outcomes = await asyncio.gather(
+            self._search.graph(lambda: named_clauses(graph, plan)),
+            self._search_queries(candidates, queries, only or None),
+        )
         if named and not only:
             outcomes += await self._search_documents(candidates, queries, named)
-        walked = await walk
         if all(outcome.fault for outcome in outcomes):
             raise BackendUnavailableError(
                 "No search answered: " + "; ".join(outcome.fault.detail for outcome in outcomes if outcome.fault)
@@ -131,7 +132,7 @@ class RetrieverAgent:
         ]
         outcomes = await asyncio.gather(*searches)
         for place, (sub_question_id, query) in enumerate(queries):
-            candidates.add_query(outcomes[2 * place : 2 * place + 2], len(set(tokenize(query).grams)), sub_question_id)
+            candidates.add_query(outcomes[2 * place : 2 * place + 2], distinct_grams(query), sub_question_id)
         return outcomes
 
     async def _search_documents(

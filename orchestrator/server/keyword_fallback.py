@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from orchestrator.knowledge.library import Library
-from orchestrator.knowledge.text import tokenize
+from orchestrator.knowledge.text import distinct_grams
 from orchestrator.retriever.candidates import Candidates
 from orchestrator.retriever.passages import rank, read, to_passages
 from orchestrator.retriever.search import Outcome
@@ -42,7 +42,7 @@ class KeywordFallback:
         top_k = request.top_k or self._settings.top_k
         hits = await self._library.search_keyword(query, self._settings.candidates, list(request.document_ids) or None)
         candidates = Candidates(self._scoring)
-        candidates.add_query([Outcome(search="keyword", hits=tuple(hits))], len(set(tokenize(query).grams)))
+        candidates.add_query([Outcome(search="keyword", hits=tuple(hits))], distinct_grams(query))
         best = candidates.best(top_k)
         reading = await read(self._library.graph, best)
         ranked = rank(reading, best, self._scoring, on=as_of(plan.as_of_date), any_version=False)

@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.knowledge.text import fold, tokenize
+from orchestrator.knowledge.text import distinct_grams, fold, tokenize
 
 
 def test_chinese_becomes_words_and_uni_and_bigrams() -> None:
@@ -57,3 +57,8 @@ def test_tokens_are_folded_and_hold_no_space(text: str) -> None:
 @given(st.text(st.sampled_from("医保报销，比例70% abcＡ"), max_size=40))
 def test_folding_a_text_first_changes_nothing(text: str) -> None:
     assert tokenize(fold(text)) == tokenize(text)
+
+
+@given(st.text(max_size=80))
+def test_distinct_grams_are_those_of_the_tokens(text: str) -> None:
+    assert distinct_grams(text) == len(set(tokenize(text).grams))
