@@ -46,16 +46,8 @@ class AnswerServicer(answer_service_pb2_grpc.AnswerServiceServicer):
         async with aclosing(self._events(question, record, context)) as events:  # type: ignore[type-var]
             async for event in events:
                 response = answer_service_pb2.AskResponse(answer_id=record.answer_id)
-                match event:
-                    case Planned(plan):
-                        response.plan.CopyFrom(plan)
-                    case Found(retrieved) if request.options.explain:
-                        response.retrieved.CopyFrom(retrieved)
-                    case Replied(answered):
-                        response.answered.CopyFrom(answered)
-                    case _:
-                        continue
-                yield response
+                if _write(event, response, explain=request.options.explain):
+                    yield response
 
     async def AskOnce(  # noqa: N802
         self, request: answer_service_pb2.AskOnceRequest, context: Any
@@ -66,15 +58,7 @@ class AnswerServicer(answer_service_pb2_grpc.AnswerServiceServicer):
         response = answer_service_pb2.AskOnceResponse(answer_id=record.answer_id)
         async with aclosing(self._events(question, record, context)) as events:  # type: ignore[type-var]
             async for event in events:
-                match event:
-                    case Planned(plan):
-                        response.plan.CopyFrom(plan)
-                    case Found(retrieved) if request.options.explain:
-                        response.retrieved.CopyFrom(retrieved)
-                    case Replied(answered):
-                        response.answered.CopyFrom(answered)
-                    case _:
-                        pass
+                _write(event, response, explain=request.options.explain)
         return response
 
     async def GetAnswer(  # noqa: N802
@@ -145,3 +129,19 @@ class AnswerServicer(answer_service_pb2_grpc.AnswerServiceServicer):
         finally:
             if record.answers and not saved:  # the caller left after the first answer
                 self._store.save(record, retrieved)
+
+
+def _write(
+    event: Event, response: answer_service_pb2.AskResponse | answer_service_pb2.AskOnceResponse, *, explain: bool
+) -> bool:
+    """Put an event into the field of its name; tells whether the caller is to see it."""
+    match event:
+        case Planned(plan):
+            response.plan.CopyFrom(plan)
+        case Found(retrieved) if explain:
+            response.retrieved.CopyFrom(retrieved)
+        case Replied(answered):
+            response.answered.CopyFrom(answered)
+        case _:
+            return False
+    return True
