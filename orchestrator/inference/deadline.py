@@ -45,7 +45,8 @@ async def finish_within(work: Coroutine[Any, Any, Result], deadline: Deadline, w
         ended = task.done()
         if not ended:
             task.cancel()
-            task.add_done_callback(_ignore)
+        # Also where it has ended: whoever is cancelled in the moment in which it fails does not ask for its outcome.
+        task.add_done_callback(_ignore)
     if not ended:
         raise DeadlineExceededError(f"{what} did not finish in time.")
     return task.result()

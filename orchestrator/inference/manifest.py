@@ -34,7 +34,7 @@ class Manifest(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     fingerprint: str = Field(min_length=8)
-    dimension: int = Field(ge=1)
+    dimension: int | None = Field(None, ge=1, description="of its vectors; models that make none have none")
     max_length: int = Field(ge=3, description="tokens, the special ones included")
     prefixes: Prefixes = Prefixes()
     outputs: dict[str, str] = Field(default_factory=dict, description="what it is → the tensor's name")

@@ -55,6 +55,6 @@ def test_the_same_tokenizer_is_not_read_twice(tiny_repository: Any) -> None:
         tiny_repository.publish(version=version, words=words)
         paths.append(tiny_repository.path / "embedder" / version / "tokenizer.json")
     first = load_tokenizer(paths[0], max_length=8)
-    assert load_tokenizer(paths[1], max_length=8, known=first) is first
-    assert load_tokenizer(paths[1], max_length=9, known=first) is not first
-    assert load_tokenizer(paths[2], max_length=8, known=first) is not first
+    assert load_tokenizer(paths[1], max_length=8) is first
+    assert load_tokenizer(paths[1], max_length=9) is not first
+    assert load_tokenizer(paths[2], max_length=8) is not first
