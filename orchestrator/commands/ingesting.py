@@ -23,7 +23,7 @@ from orchestrator.errors import ConfigurationError, LibraryLockedError, ModelUna
 from orchestrator.inference.embedder import TritonEmbedder, endpoint_of
 from orchestrator.inference.launcher import TritonServer
 from orchestrator.inference.models import Embedder
-from orchestrator.knowledge.library import open_library
+from orchestrator.knowledge.opening import open_library
 from orchestrator.settings import Settings
 from trias.v1 import knowledge_service_pb2, knowledge_service_pb2_grpc
 

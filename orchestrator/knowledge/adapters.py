@@ -10,7 +10,18 @@ from orchestrator.errors import ConfigurationError
 from orchestrator.knowledge.ports import ClauseGraph, KeywordIndex, VectorIndex
 from orchestrator.settings import KnowledgeSettings
 
-__all__ = ["open_graph", "open_keyword_index", "open_vector_index"]
+__all__ = ["check_vector_adapter", "open_graph", "open_keyword_index", "open_vector_index"]
+
+
+def check_vector_adapter(settings: KnowledgeSettings) -> ModuleType:
+    """The module of the vector index that ``settings.vector`` names; a library that is empty yet opens no index.
+
+    Raises:
+        ConfigurationError: it is not installed, or not to be had in this release.
+    """
+    if settings.vector != "qdrant-edge":
+        raise _not_yet("vector", settings.vector, "qdrant-edge")
+    return _import("orchestrator.knowledge.vector.qdrant_edge", "qdrant-edge-py")
 
 
 async def open_vector_index(settings: KnowledgeSettings, folder: Path) -> VectorIndex:
@@ -21,9 +32,7 @@ async def open_vector_index(settings: KnowledgeSettings, folder: Path) -> Vector
         LibraryLockedError: another process owns its folder.
         IndexCorruptError: what lies in the folder cannot be opened.
     """
-    if settings.vector != "qdrant-edge":
-        raise _not_yet("vector", settings.vector, "qdrant-edge")
-    module = _import("orchestrator.knowledge.vector.qdrant_edge", "qdrant-edge-py")
+    module = check_vector_adapter(settings)
     index: VectorIndex = await module.QdrantEdgeIndex.open(folder)
     return index
 

@@ -9,10 +9,9 @@ removes it.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -20,28 +19,32 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from orchestrator.errors import FingerprintMismatchError, IndexCorruptError
-from orchestrator.knowledge.adapters import open_graph, open_keyword_index, open_vector_index
+from orchestrator.errors import FingerprintMismatchError, InvalidFieldError
+from orchestrator.knowledge.audit import all_entries, check_complete, digest_of
 from orchestrator.knowledge.clause import IndexedDocument
 from orchestrator.knowledge.ownership import Ownership
-from orchestrator.knowledge.ports import ClauseGraph, Hit, KeywordIndex, VectorIndex
+from orchestrator.knowledge.ports import ClauseGraph, Hit, KeywordIndex
 from orchestrator.knowledge.revision import check_document, keyword_entry, revision_of
-from orchestrator.settings import Settings
+from orchestrator.knowledge.vectors import VectorSet
 
-__all__ = ["Library", "LibraryStatistics", "open_library"]
+__all__ = ["Library", "LibraryStatistics"]
 
 log = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 
-_FINGERPRINT = "embedder_fingerprint"
 # Applies under way at a time: enough for their commits to be shared, few enough to bound memory.
 _CONCURRENT_APPLIES = 64
 
 
 @dataclass(frozen=True, slots=True)
 class LibraryStatistics:
-    """What the library holds; references and clauses are those of live documents."""
+    """What the library holds; references and clauses are those of live documents.
+
+    Attributes:
+        embedder_fingerprint: of the embedder whose vectors answer.
+        indexed_fingerprints: of all embedders that the library has vectors of, the active one first.
+    """
 
     documents: int
     clauses: int
@@ -51,16 +54,17 @@ class LibraryStatistics:
     resolved_references: int
     embedder_fingerprint: str
     adapters: Mapping[str, str]
+    indexed_fingerprints: tuple[str, ...] = ()
 
 
 class Library:
-    """Documents in three indexes. Made by `open_library`.
+    """Documents in three indexes. Made by `orchestrator.knowledge.opening.open_library`.
 
     Reads never wait for writes. Writes of different documents run side by side; those of one document run one after
     another. A write that has begun is finished even where its caller is cancelled.
 
     Args:
-        vector: nearest clauses.
+        vectors: nearest clauses, by one embedder or several.
         keyword: clauses by their words.
         graph: the catalogue, the clauses and their references.
         adapters: ``{"vector": "qdrant-edge", …}``, for the statistics.
@@ -70,13 +74,13 @@ class Library:
     def __init__(
         self,
         *,
-        vector: VectorIndex,
+        vectors: VectorSet,
         keyword: KeywordIndex,
         graph: ClauseGraph,
         adapters: Mapping[str, str],
         ownership: Ownership | None = None,
     ) -> None:
-        self._vector = vector
+        self._vectors = vectors
         self._keyword = keyword
         self._graph = graph
         self._adapters = dict(adapters)
@@ -84,9 +88,10 @@ class Library:
         self._live: dict[str, str] = {}
         self._locks: dict[str, asyncio.Lock] = {}
         self._lock_users: Counter[str] = Counter()
-        self._fingerprint = ""
-        self._fingerprint_lock = asyncio.Lock()
-        self._fingerprint_users = 0
+        # Held while the active embedder changes; told of each apply that ends.
+        self._embedder = asyncio.Condition()
+        self._embedder_users = 0
+        self._on_switch: list[Callable[[str], None]] = []
         # One at a time: it is Python, and so is the event loop.
         self._naming = asyncio.Lock()
         self._applies = asyncio.Semaphore(_CONCURRENT_APPLIES)
@@ -160,19 +165,83 @@ class Library:
         Raises:
             FingerprintMismatchError: the library was filled by another embedder.
         """
-        if self._fingerprint and fingerprint != self._fingerprint:
-            raise _mismatch(self._fingerprint, fingerprint)
-        return await self._visible(lambda wanted: self._vector.search(vector, wanted, document_ids), limit)
+        index = self._vectors.index_for(fingerprint)
+        if index is None:
+            return []
+        return await self._visible(lambda wanted: index.search(vector, wanted, document_ids), limit)
 
     async def search_keyword(self, query: str, limit: int, document_ids: Collection[str] | None = None) -> list[Hit]:
         """The ``limit`` best live clauses by BM25, best first; nothing for a blank query."""
         return await self._visible(lambda wanted: self._keyword.search(query, wanted, document_ids), limit)
 
+    # --- another embedder ---
+
+    async def lacking_vectors(self, fingerprint: str) -> list[str]:
+        """The live documents that have no vectors of this embedder yet, by id; its index is made where there is none.
+
+        Raises:
+            InvalidFieldError: the fingerprint is empty.
+        """
+        if not fingerprint:
+            raise InvalidFieldError("embedder_fingerprint", "is empty.")
+        index = await self._write(lambda: self._vectors.add(fingerprint))
+        held = await index.revisions()
+        return [
+            entry.document.document_id
+            async for entry in all_entries(self._graph)
+            if entry.clauses and (entry.document.document_id, entry.revision) not in held
+        ]
+
+    async def put_vectors(
+        self, document_id: str, source_ids: Sequence[str], vectors: npt.NDArray[np.float32], fingerprint: str
+    ) -> bool:
+        """Give a live document the vectors of a further embedder, durably; they do not answer before the switch.
+
+        Args:
+            document_id: of a live document.
+            source_ids: of its clauses, in order.
+            vectors: float32, shape [len(source_ids), dimension].
+            fingerprint: of the embedder that made them.
+
+        Returns:
+            False where the document is gone or has other clauses now: it is still lacking, or nothing is.
+
+        Raises:
+            InvalidFieldError: rows and clauses do not fit together.
+            NotFoundError: nobody has asked for what lacks this embedder's vectors.
+        """
+        if vectors.ndim != 2 or len(vectors) != len(source_ids) or not np.isfinite(vectors).all():
+            raise InvalidFieldError("vectors", f"has shape {vectors.shape} for {len(source_ids)} clauses.")
+        return await self._write(lambda: self._put_vectors(document_id, source_ids, vectors, fingerprint))
+
+    async def switch_embedder(self, fingerprint: str) -> None:
+        """Let the vectors of another embedder answer: one write, after the applies under way have ended.
+
+        The former vectors stay, so that queries on their way find them and `switch_embedder` can go back.
+
+        Raises:
+            FingerprintMismatchError: documents lack vectors of this embedder.
+        """
+        await self._write(lambda: self._switch(fingerprint))
+
+    async def drop_vectors(self, fingerprint: str) -> None:
+        """Delete the vectors of an embedder that does not answer.
+
+        Raises:
+            NotFoundError: there are none.
+            FingerprintMismatchError: they answer at present.
+        """
+        await self._write(lambda: self._vectors.drop(fingerprint))
+
     # --- the library itself ---
 
     async def fingerprint(self) -> str:
-        """Of the embedder that filled the library; empty while it never held a document."""
-        return self._fingerprint
+        """Of the embedder whose vectors answer; empty while the library never held a document."""
+        return self._vectors.active_fingerprint
+
+    def on_switch(self, listener: Callable[[str], None]) -> None:
+        """Have ``listener`` called with the new fingerprint whenever another embedder's vectors begin to answer."""
+        self._on_switch.append(listener)
 
     async def check(self, states: Mapping[str, str]) -> set[str]:
         """Which documents are live with the same content.
@@ -186,7 +255,7 @@ class Library:
     async def statistics(self) -> LibraryStatistics:
         """What the library holds."""
         counts, vectors, entries = await asyncio.gather(
-            self._graph.statistics(), self._vector.count(), self._keyword.count()
+            self._graph.statistics(), self._count_vectors(), self._keyword.count()
         )
         return LibraryStatistics(
             documents=counts["documents"],
@@ -195,8 +264,9 @@ class Library:
             keyword_entries=entries,
             references=counts["references"],
             resolved_references=counts["resolved_references"],
-            embedder_fingerprint=self._fingerprint,
+            embedder_fingerprint=self._vectors.active_fingerprint,
             adapters=dict(self._adapters),
+            indexed_fingerprints=self._vectors.fingerprints,
         )
 
     async def digest(self) -> str:
@@ -205,18 +275,9 @@ class Library:
         Two libraries with the same digest hold the same revisions of the same documents, the same clauses in each
         index, nothing left over, and the same resolved references.
         """
-        live = dict(await self._graph.live_revisions())
-        vectors, entries, counts = await asyncio.gather(
-            self._vector.revisions(), self._keyword.revisions(), self._graph.statistics()
-        )
-        summary = (sorted(live.items()), sorted(vectors.items()), sorted(entries.items()), sorted(counts.items()))
-        seen = hashlib.sha256(repr((self._fingerprint, summary)).encode())
-        for document_id in sorted(live):
-            clauses = await self._graph.document_clauses(document_id)
-            references = await self._graph.references([clause.source_id for clause in clauses])
-            documents = await self._graph.documents([document_id])
-            seen.update(repr((documents, clauses, sorted(references.items()))).encode())
-        return seen.hexdigest()
+        live = await self._graph.live_revisions()
+        vectors, entries = await asyncio.gather(self._vector_revisions(), self._keyword.revisions())
+        return await digest_of(self._graph, self._vectors.active_fingerprint, live, vectors, entries)
 
     async def recover(self) -> int:
         """Remove what cut-short writes left behind; called when the library is opened.
@@ -227,19 +288,23 @@ class Library:
         Raises:
             IndexCorruptError: an index lacks clauses that the catalogue says are live.
         """
-        self._fingerprint = await self._graph.get_value(_FINGERPRINT) or ""
         self._live = dict(await self._graph.live_revisions())
         staged = await self._graph.staged()
-        held = await asyncio.gather(self._vector.revisions(), self._keyword.revisions())
+        entries, *held = await asyncio.gather(
+            self._keyword.revisions(), *(index.revisions() for index in self._vectors)
+        )
         left_over = {
-            document_id for index in held for document_id, revision in index if not self._is(document_id, revision)
+            document_id
+            for index in (entries, *held)
+            for document_id, revision in index
+            if not self._is(document_id, revision)
         }
         left_over |= {entry.document.document_id for entry in staged}
         for document_id in sorted(left_over):
             await self._purge(document_id)
         for entry in staged:
             await self._graph.discard(entry.document.document_id, entry.revision)
-        await self._compare(*held)
+        await check_complete(self._graph, vector=await self._vector_revisions(), keyword=entries)
         if left_over:
             log.warning("removed what an interrupted write left behind", extra={"documents": len(left_over)})
         return len(left_over)
@@ -251,7 +316,7 @@ class Library:
         self._closed = True
         await asyncio.gather(*self._writes, return_exceptions=True)
         try:
-            await asyncio.gather(self._vector.close(), self._keyword.close(), self._graph.close())
+            await asyncio.gather(self._vectors.close(), self._keyword.close(), self._graph.close())
         finally:
             if self._ownership is not None:
                 self._ownership.release()
@@ -265,7 +330,7 @@ class Library:
         async with self._alone_with(document_id), self._applies:
             if self._live.get(document_id) == revision:
                 return False
-            await self._take_fingerprint(document.embedder_fingerprint)
+            await self._use_embedder(document.embedder_fingerprint)
             try:
                 known = await self._graph.entry(document_id) is not None
                 await self._put(document, revision)
@@ -275,7 +340,7 @@ class Library:
                 await self._withdraw(document_id, revision)
                 raise
             finally:
-                self._fingerprint_users -= 1
+                await self._release_embedder()
             if known:
                 await self._purge(document_id)
             return True
@@ -288,7 +353,7 @@ class Library:
         source_ids = [clause.source_id for clause in indexed.clauses]
         entries = [keyword_entry(document.title, clause) for clause in indexed.clauses]
         await _all(
-            self._vector.upsert(document.document_id, revision, source_ids, indexed.vectors),
+            self._vectors.active.upsert(document.document_id, revision, source_ids, indexed.vectors),
             self._keyword.upsert(document.document_id, revision, entries),
         )
 
@@ -304,7 +369,7 @@ class Library:
         """Remove a document's entries from the indexes, except those of its live revision."""
         keep = self._live.get(document_id)
         await _all(
-            self._vector.delete(document_id, keep_revision=keep),
+            *(index.delete(document_id, keep_revision=keep) for index in self._vectors),
             self._keyword.delete(document_id, keep_revision=keep),
         )
 
@@ -317,15 +382,58 @@ class Library:
             await self._purge(document_id)
             return clauses
 
-    async def _take_fingerprint(self, fingerprint: str) -> None:
-        """Count the caller in as a user of this fingerprint; an empty library takes a new one."""
-        async with self._fingerprint_lock:
-            if fingerprint != self._fingerprint:
-                if self._fingerprint and (self._live or self._fingerprint_users):
-                    raise _mismatch(self._fingerprint, fingerprint)
-                await self._graph.set_value(_FINGERPRINT, fingerprint)
-                self._fingerprint = fingerprint
-            self._fingerprint_users += 1
+    async def _use_embedder(self, fingerprint: str) -> None:
+        """Count the caller in as a user of the active embedder; an empty library takes a new one."""
+        async with self._embedder:
+            active = self._vectors.active_fingerprint
+            if fingerprint != active:
+                if active and (self._live or self._embedder_users):
+                    raise _mismatch(active, fingerprint)
+                await self._vectors.start_with(fingerprint)
+                self._tell(fingerprint)
+            self._embedder_users += 1
+
+    async def _release_embedder(self) -> None:
+        async with self._embedder:
+            self._embedder_users -= 1
+            self._embedder.notify_all()
+
+    async def _put_vectors(
+        self, document_id: str, source_ids: Sequence[str], vectors: npt.NDArray[np.float32], fingerprint: str
+    ) -> bool:
+        async with self._alone_with(document_id):
+            revision = self._live.get(document_id)
+            clauses = await self._graph.document_clauses(document_id) if revision else []
+            if not clauses or [clause.source_id for clause in clauses] != list(source_ids):
+                return False
+            assert revision is not None
+            await self._vectors.index(fingerprint).upsert(document_id, revision, source_ids, vectors)
+            return True
+
+    async def _switch(self, fingerprint: str) -> None:
+        async with self._embedder:
+            # Whoever is applying holds the active embedder; nobody new comes in while this one waits.
+            await self._embedder.wait_for(lambda: not self._embedder_users)
+            if fingerprint == self._vectors.active_fingerprint:
+                return
+            lacking = await self.lacking_vectors(fingerprint)
+            if lacking:
+                raise FingerprintMismatchError(
+                    f"The vectors of embedder {fingerprint} lack {len(lacking)} documents.",
+                    hint="Run `trias ingest reindex`; it embeds what is lacking and then switches.",
+                )
+            await self._vectors.switch(fingerprint)
+            self._tell(fingerprint)
+
+    def _tell(self, fingerprint: str) -> None:
+        for listener in self._on_switch:
+            listener(fingerprint)
+
+    async def _count_vectors(self) -> int:
+        return await self._vectors.active.count() if self._vectors.active_fingerprint else 0
+
+    async def _vector_revisions(self) -> Mapping[tuple[str, str], int]:
+        return await self._vectors.active.revisions() if self._vectors.active_fingerprint else {}
 
     @asynccontextmanager
     async def _alone_with(self, document_id: str) -> AsyncIterator[None]:
@@ -355,20 +463,6 @@ class Library:
                 return visible[:limit]
             wanted *= 2
 
-    async def _compare(self, vectors: Mapping[tuple[str, str], int], entries: Mapping[tuple[str, str], int]) -> None:
-        after = ""
-        while page := await self._graph.entries(after=after, limit=1000):
-            for entry in page:
-                key = (entry.document.document_id, entry.revision)
-                for name, index in (("vector", vectors), ("keyword", entries)):
-                    if index.get(key, 0) != entry.clauses:
-                        raise IndexCorruptError(
-                            f"The {name} index holds {index.get(key, 0)} of the {entry.clauses} clauses of"
-                            f" {entry.document.doc_source}.",
-                            hint="Delete the library's folder and ingest the documents again.",
-                        )
-            after = page[-1].document.document_id
-
     async def _write(self, work: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
         """Run a write as a task of its own: a caller that is cancelled does not cut it short."""
         if self._closed:
@@ -377,35 +471,6 @@ class Library:
         self._writes.add(task)
         task.add_done_callback(self._writes.discard)
         return await asyncio.shield(task)
-
-
-async def open_library(settings: Settings, *, name: str | None = None) -> Library:
-    """Open a library, or make an empty one, and remove what an interrupted write left in it.
-
-    Args:
-        settings: says where the data lies and which adapters hold it.
-        name: of the library; the configured one where None. Its folder is ``<data>/<name>``.
-
-    Raises:
-        LibraryLockedError: another process owns it; names that process.
-        ConfigurationError: an adapter is not installed, or not to be had.
-        IndexCorruptError: what lies in the folder cannot be opened.
-    """
-    folder = settings.paths.data / (name or settings.knowledge.name)
-    ownership = await asyncio.to_thread(Ownership.take, folder)
-    opened: list[VectorIndex | KeywordIndex | ClauseGraph] = []
-    try:
-        opened.append(graph := await open_graph(settings.knowledge, folder / "graph"))
-        opened.append(vector := await open_vector_index(settings.knowledge, folder / "vector"))
-        opened.append(keyword := await open_keyword_index(settings.knowledge, folder / "keyword"))
-        adapters = {key: getattr(settings.knowledge, key) for key in ("vector", "keyword", "graph")}
-        library = Library(vector=vector, keyword=keyword, graph=graph, adapters=adapters, ownership=ownership)
-        await library.recover()
-    except BaseException:
-        await asyncio.gather(*(index.close() for index in opened), return_exceptions=True)
-        ownership.release()
-        raise
-    return library
 
 
 async def _all(*writes: Awaitable[None]) -> None:

@@ -14,7 +14,8 @@ from orchestrator.domain.pack import load_packs
 from orchestrator.errors import ConfigurationError
 from orchestrator.flow import Flow, Reasoner, Retriever, Router
 from orchestrator.inference.embedder import TritonEmbedder
-from orchestrator.knowledge.library import Library, open_library
+from orchestrator.knowledge.library import Library
+from orchestrator.knowledge.opening import open_library
 from orchestrator.reasoner.agent import ReasonerAgent
 from orchestrator.retriever.agent import RetrieverAgent
 from orchestrator.router.agent import RouterAgent

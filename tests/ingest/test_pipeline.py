@@ -23,7 +23,8 @@ from orchestrator.errors import FingerprintMismatchError, ModelError, ModelUnava
 from orchestrator.inference.embedder import TritonEmbedder
 from orchestrator.inference.launcher import TritonServer
 from orchestrator.inference.models import Embedding, TextKind
-from orchestrator.knowledge.library import Library, open_library
+from orchestrator.knowledge.library import Library
+from orchestrator.knowledge.opening import open_library
 from orchestrator.server.admission import Admission
 from orchestrator.server.boundary import Boundary
 from orchestrator.server.servicers.knowledge import KnowledgeServicer

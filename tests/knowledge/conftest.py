@@ -23,7 +23,8 @@ from orchestrator.knowledge.clause import (
 )
 from orchestrator.knowledge.graph.sqlite import SqliteGraph
 from orchestrator.knowledge.keyword.tantivy_index import TantivyIndex
-from orchestrator.knowledge.library import Library, open_library
+from orchestrator.knowledge.library import Library
+from orchestrator.knowledge.opening import open_library
 from orchestrator.knowledge.ports import ClauseGraph, KeywordIndex, VectorIndex
 from orchestrator.knowledge.vector.qdrant_edge import QdrantEdgeIndex
 from orchestrator.settings import PathSettings, Settings

@@ -25,7 +25,7 @@ from orchestrator.knowledge.clause import (
     document_id_for,
     source_id_for,
 )
-from orchestrator.knowledge.library import open_library
+from orchestrator.knowledge.opening import open_library
 from orchestrator.settings import PathSettings, Settings
 
 DOCUMENTS = 24

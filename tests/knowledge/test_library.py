@@ -19,7 +19,8 @@ from orchestrator.errors import (
     LibraryLockedError,
 )
 from orchestrator.knowledge.clause import IndexedDocument
-from orchestrator.knowledge.library import Library, open_library
+from orchestrator.knowledge.library import Library
+from orchestrator.knowledge.opening import open_library
 from orchestrator.settings import KnowledgeSettings, PathSettings, Settings
 
 Factory = Any
@@ -193,7 +194,7 @@ async def test_stale_hits_are_dropped_and_others_fetched_instead(library: Librar
     document = factory.indexed("某省办法", ["住院"])
     await library.apply(document)
     ghost = [f"ghost{number}" for number in range(50)]
-    await library._vector.upsert("ghost", "r", ghost, np.repeat(document.vectors[:1], 50, axis=0))
+    await library._vectors.active.upsert("ghost", "r", ghost, np.repeat(document.vectors[:1], 50, axis=0))
     hits = await library.search_vector(document.vectors[0], 1, fingerprint="embedder-1")
     assert [hit.source_id for hit in hits] == [document.clauses[0].source_id]
     assert await library.search_vector(document.vectors[0], 0, fingerprint="embedder-1") == []
@@ -308,7 +309,8 @@ async def test_an_index_that_lacks_live_clauses_is_reported(
     library = await open_library(library_settings)
     document = factory.indexed("某省办法", ["甲"])
     await library.apply(document)
-    await getattr(library, index).delete(document.document.document_id)
+    held = library._vectors.active if index == "_vector" else library._keyword
+    await held.delete(document.document.document_id)
     await library.close()
     with pytest.raises(IndexCorruptError, match=rf"{index[1:]} index holds 0 of the 1 clauses of 某省办法.docx"):
         await open_library(library_settings)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.knowledge.library import open_library
+from orchestrator.knowledge.opening import open_library
 from orchestrator.settings import PathSettings, Settings
 
 FILLER = Path(__file__).with_name("filler.py")

@@ -1,0 +1,1 @@
+"""Fine-tuning: labelled data and a base checkpoint become a small adapter with a run card."""
