@@ -180,6 +180,8 @@ def _wants_current(plan: plan_pb2.Plan) -> bool:
 def _without_failed(scoring: ScoringSettings, outcomes: Sequence[Outcome]) -> ScoringSettings:
     """Weights with a failed signal's share given to the others, so that scores keep their meaning."""
     alive = {outcome.search for outcome in outcomes if not outcome.fault}
+    if {"vector", "keyword"} <= alive:
+        return scoring
     weights = {
         "semantic": scoring.semantic if "vector" in alive else 0.0,
         "bm25": scoring.bm25 if "keyword" in alive else 0.0,

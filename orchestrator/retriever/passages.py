@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from orchestrator.knowledge import messages
 from orchestrator.knowledge.clause import Clause, Document, Reference
 from orchestrator.knowledge.ports import ClauseGraph
 from orchestrator.retriever.candidates import Candidate
-from orchestrator.retriever.scoring import score
+from orchestrator.retriever.scoring import Features, final_score, score
 from orchestrator.retriever.trust import INVALID, confidence_of, contradiction_of, validity_of
 from orchestrator.settings import RetrieverSettings, ScoringSettings
 from trias.v1 import passage_pb2
@@ -17,15 +18,22 @@ from trias.v1 import passage_pb2
 __all__ = ["Ranked", "Reading", "all_expired", "rank", "read", "to_passages"]
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """A candidate with its clause, its document and its scores."""
+class Ranked(NamedTuple):
+    """A candidate with its clause, its document and its final score.
+
+    Attributes:
+        features: what the score was made of.
+        scoring: the weights that it was made with.
+        final: in [0,1].
+    """
 
     candidate: Candidate
     clause: Clause
     document: Document
     validity: passage_pb2.Validity
-    scores: passage_pb2.Scores
+    features: Features
+    scoring: ScoringSettings
+    final: float
 
     @property
     def document_id(self) -> str:
@@ -33,9 +41,9 @@ class Ranked:
         return self.clause.document_id
 
     @property
-    def final(self) -> float:
-        """The final score."""
-        return self.scores.final
+    def scores(self) -> passage_pb2.Scores:
+        """The final score with its terms, made anew: only what is returned needs them."""
+        return score(self.features, self.scoring)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +85,13 @@ def rank(
         if clause is None or document is None:
             continue
         validity = validity_of(document, on, _superseded_from(document, reading.newer))
-        features = replace(
-            candidate.features,
+        features = candidate.features._replace(
             rank=reading.ranks.get(candidate.source_id, 0.0),
             position=clause.position,
             contradicted=0.0 if any_version else contradiction_of(validity),
         )
-        ranked.append(Ranked(candidate, clause, document, validity, score(features, scoring)))
+        final = min(1.0, max(0.0, final_score(features, scoring)))
+        ranked.append(Ranked(candidate, clause, document, validity, features, scoring, final))
     return sorted(ranked, key=lambda item: (-item.final, item.clause.source_id))
 
 
@@ -97,24 +105,30 @@ def to_passages(
     ranked: Sequence[Ranked], references: Mapping[str, Sequence[Reference]], settings: RetrieverSettings
 ) -> list[passage_pb2.Passage]:
     """Passages of the contract, ranks from 1."""
-    return [
-        passage_pb2.Passage(
-            source_id=item.clause.source_id,
-            snippet_hash=item.clause.snippet_hash,
-            confidence=confidence_of(item.final, settings),
-            scores=item.scores,
-            clause=messages.clause_to_message(item.clause),
-            document=messages.document_to_message(item.document),
-            validity=item.validity,
-            superseded_by=item.document.superseded_by[-1] if item.document.superseded_by else "",
-            references=[
-                messages.reference_to_message(reference) for reference in references.get(item.clause.source_id, ())
-            ],
-            sub_question_ids=item.candidate.sub_question_ids,
-            rank=place,
+    # Passages of one document share its message: each takes a copy.
+    documents = {item.document_id: item.document for item in ranked}
+    known = {document_id: messages.document_to_message(document) for document_id, document in documents.items()}
+    passages = []
+    for place, item in enumerate(ranked, start=1):
+        clause = messages.clause_to_message(item.clause)
+        passages.append(
+            passage_pb2.Passage(
+                source_id=item.clause.source_id,
+                snippet_hash=clause.snippet_hash,
+                confidence=confidence_of(item.final, settings),
+                scores=item.scores,
+                clause=clause,
+                document=known[item.document_id],
+                validity=item.validity,
+                superseded_by=item.document.superseded_by[-1] if item.document.superseded_by else "",
+                references=[
+                    messages.reference_to_message(reference) for reference in references.get(item.clause.source_id, ())
+                ],
+                sub_question_ids=item.candidate.sub_question_ids,
+                rank=place,
+            )
         )
-        for place, item in enumerate(ranked, start=1)
-    ]
+    return passages
 
 
 def _superseded_from(document: Document, newer: Mapping[str, Document]) -> str:

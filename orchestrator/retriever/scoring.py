@@ -12,19 +12,23 @@ No term depends on which other candidates happen to be in the list:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 from orchestrator.knowledge.clause import Position
 from orchestrator.settings import ScoringSettings
 from trias.v1 import passage_pb2
 
-__all__ = ["POSITION_VALUES", "Features", "final_score", "score"]
+__all__ = ["POSITION_VALUES", "Features", "final_of", "final_score", "score", "searched_scores"]
+
+_Value = TypeVar("_Value", float, npt.NDArray[np.float64])
 
 POSITION_VALUES = {Position.BODY: 1.0, Position.APPENDIX: 0.6, Position.FOOTNOTE: 0.3}
 
 
-@dataclass(frozen=True, slots=True)
-class Features:
+class Features(NamedTuple):
     """What is known of one candidate before it is scored.
 
     Attributes:
@@ -74,14 +78,52 @@ def score(features: Features, settings: ScoringSettings) -> passage_pb2.Scores:
 
 
 def final_score(features: Features, settings: ScoringSettings) -> float:
-    """The final score alone, unclamped: quick enough for every candidate of a search."""
-    return (
-        settings.semantic * _semantic(features, settings)
-        + settings.bm25 * _bm25(features, settings)
-        + settings.graph * max(features.reached, settings.pagerank * features.rank)
-        + settings.position * POSITION_VALUES[features.position]
-        - settings.consistency * features.contradicted
+    """The final score alone, unclamped."""
+    searched = settings.semantic * _semantic(features, settings) + settings.bm25 * _bm25(features, settings)
+    return final_of(
+        searched,
+        settings,
+        reached=max(features.reached, settings.pagerank * features.rank),
+        place=POSITION_VALUES[features.position],
+        contradicted=features.contradicted,
     )
+
+
+def final_of(
+    searched: _Value,
+    settings: ScoringSettings,
+    *,
+    reached: _Value | float = 0.0,
+    place: float = 1.0,
+    contradicted: float = 0.0,
+) -> _Value:
+    """The final score, unclamped, of one clause or of a column of them.
+
+    Args:
+        searched: what the searches add to it.
+        settings: weights.
+        reached: the graph term, in [0,1].
+        place: the position term, in [0,1].
+        contradicted: in [0,1].
+    """
+    return searched + settings.graph * reached + settings.position * place - settings.consistency * contradicted
+
+
+def searched_scores(
+    cosine: npt.NDArray[np.float64], bm25: npt.NDArray[np.float64], query_tokens: int, settings: ScoringSettings
+) -> npt.NDArray[np.float64]:
+    """What the two searches add to the final scores of many clauses: the same sums as for one, in columns.
+
+    Args:
+        cosine: shape [clauses], NaN where the vector search did not find the clause.
+        bm25: shape [clauses], NaN where the keyword search did not.
+        query_tokens: of the query.
+        settings: weights and normalisations.
+    """
+    semantic = (cosine - settings.cosine_low) / (settings.cosine_high - settings.cosine_low)
+    share = bm25 / max(1, query_tokens) / settings.bm25_full
+    # What is missing adds nothing: fmax takes the number that is none for the lesser one.
+    return settings.semantic * np.fmin(1.0, np.fmax(0.0, semantic)) + settings.bm25 * np.fmin(1.0, np.fmax(0.0, share))
 
 
 def _semantic(features: Features, settings: ScoringSettings) -> float:

@@ -24,7 +24,8 @@ from orchestrator.knowledge.clause import (
     document_id_for,
     source_id_for,
 )
-from orchestrator.knowledge.library import Library, open_library
+from orchestrator.knowledge.library import Library
+from orchestrator.knowledge.opening import open_library
 from orchestrator.retriever.agent import RetrieverAgent
 from orchestrator.settings import RetrieverSettings, ScoringSettings, Settings
 from trias.v1 import common_pb2, passage_pb2, plan_pb2, retriever_service_pb2
