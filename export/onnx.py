@@ -1,4 +1,4 @@
-"""From a checkpoint to an ONNX graph that yields sentence vectors: pooling and normalisation are inside the graph."""
+"""From a torch module to an ONNX graph: pooling, normalisation and heads are inside, paths of this machine are not."""
 
 from __future__ import annotations
 
@@ -6,69 +6,80 @@ import contextlib
 import io
 import logging
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import onnx
 import torch
 
+from export.heads import DenseEncoder, OnEncoder
+
 if TYPE_CHECKING:
     from transformers import BertModel
 
-__all__ = ["DenseEncoder", "export_encoder", "strip_metadata"]
+__all__ = ["export_encoder", "export_graph", "save_graph", "strip_metadata"]
 
 # Export samples: any sizes above 1, all different, so that the tracer does not take two dimensions for one.
 SAMPLE_BATCH, SAMPLE_LENGTH = 2, 7
-# Below this a sum of squares counts as zero: keeps an all-zero vector from becoming NaN.
-SMALLEST_NORM = 1e-12
+# Model types whose position table begins with rows that no token has.
+OFFSET = ("xlm-roberta",)
 
 
-class DenseEncoder(torch.nn.Module):
-    """Token ids to one L2-normalised vector a text: the mean over the tokens that the mask keeps."""
+def export_graph(
+    module: OnEncoder, path: Path, *, outputs: Sequence[str], opset: int, external_data: bool = False
+) -> None:
+    """Write a module of `export.heads`: ``input_ids``, ``attention_mask`` int64 [b, L] → the named outputs.
 
-    def __init__(self, encoder: BertModel) -> None:
-        super().__init__()
-        self.encoder = encoder
-
-    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
-        """Encode.
-
-        Args:
-            input_ids: int64, shape [b, L].
-            attention_mask: int64, shape [b, L]; 1 for a token, 0 for padding.
-
-        Returns:
-            float32, shape [b, hidden], rows of length 1.
-        """
-        states = self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
-        kept = attention_mask.unsqueeze(-1).to(states.dtype)
-        mean = (states * kept).sum(dim=1) / kept.sum(dim=1).clamp(min=1.0)
-        return torch.nn.functional.normalize(mean, p=2.0, dim=1, eps=SMALLEST_NORM)
-
-
-def export_encoder(encoder: BertModel, path: Path, *, opset: int) -> None:
-    """Write the float32 graph: ``input_ids``, ``attention_mask`` int64 [b, L] → ``dense`` float32 [b, hidden]."""
-    model = DenseEncoder(encoder).eval()
-    positions = encoder.config.max_position_embeddings
-    sample = torch.randint(4, encoder.config.vocab_size, (SAMPLE_BATCH, SAMPLE_LENGTH))
+    Args:
+        module: in the precision that the graph shall have.
+        path: of the graph; with ``external_data`` its weights go to one file beside it, ``<name>.data``.
+        outputs: names, in the order in which the module returns them.
+        opset: of ONNX.
+        external_data: needed from 2 GB on.
+    """
+    config = module.encoder.config
+    # XLM-R counts positions from the one after its padding's.
+    reserved = (config.pad_token_id or 0) + 1 if config.model_type in OFFSET else 0
+    longest = config.max_position_embeddings - reserved
+    sample = torch.randint(4, config.vocab_size, (SAMPLE_BATCH, SAMPLE_LENGTH))
     batch = torch.export.Dim("batch", min=1, max=4096)
-    length = torch.export.Dim("length", min=2, max=positions)
+    length = torch.export.Dim("length", min=2, max=longest)
     with _quiet(), torch.no_grad():
         program = torch.onnx.export(
-            model,
+            module,
             (sample, torch.ones_like(sample)),
             input_names=["input_ids", "attention_mask"],
-            output_names=["dense"],
+            output_names=list(outputs),
             dynamic_shapes=({0: batch, 1: length}, {0: batch, 1: length}),
             opset_version=opset,
             dynamo=True,
             verbose=False,
         )
     assert program is not None  # only the legacy exporter returns nothing
-    graph = program.model_proto
+    if external_data:
+        # Written by the exporter, for as one message it may be too large to handle at all.
+        program.save(path, external_data=True)
+        graph = onnx.load(path, load_external_data=False)
+    else:
+        graph = program.model_proto
     strip_metadata(graph)
     onnx.save(graph, path)
+
+
+def export_encoder(encoder: BertModel, path: Path, *, opset: int) -> None:
+    """Write the float32 graph of sentence vectors (the mean, normalised): → ``dense`` float32 [b, hidden]."""
+    export_graph(DenseEncoder(encoder).eval(), path, outputs=["dense"], opset=opset)
+
+
+def save_graph(graph: onnx.ModelProto, path: Path, *, external_data: bool = False) -> None:
+    """Write a graph that is wholly in memory; with ``external_data`` its weights go to ``<name>.data`` beside it."""
+    data = path.with_name(f"{path.name}.data")
+    data.unlink(missing_ok=True)  # onnx appends to what is there
+    if external_data:
+        onnx.save(graph, path, save_as_external_data=True, all_tensors_to_one_file=True, location=data.name)
+    else:
+        onnx.save(graph, path)
 
 
 def strip_metadata(graph: onnx.ModelProto) -> None:

@@ -18,8 +18,8 @@ import onnx
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from onnxruntime.quantization.matmul_nbits_quantizer import DefaultWeightOnlyQuantConfig, MatMulNBitsQuantizer
 
-from export.onnx import strip_metadata
-from export.spec import Precision
+from export.onnx import save_graph, strip_metadata
+from export.parts import Precision
 from orchestrator.errors import BuildError
 
 __all__ = ["quantise"]
@@ -29,7 +29,9 @@ BLOCK = 32
 ACCURACY_INT8 = 4
 
 
-def quantise(source: Path, target: Path, precision: Precision, *, keep: Sequence[str] = ()) -> None:
+def quantise(
+    source: Path, target: Path, precision: Precision, *, keep: Sequence[str] = (), external_data: bool = False
+) -> None:
     """Write ``source`` (float32) to ``target`` in ``precision``.
 
     Args:
@@ -37,6 +39,7 @@ def quantise(source: Path, target: Path, precision: Precision, *, keep: Sequence
         target: where the quantised graph goes.
         precision: how weights, and for ``int8`` activations, are stored.
         keep: linear layers, by their names in the checkpoint, that ``int8`` leaves in float32.
+        external_data: put the weights into one file beside ``target``.
 
     Raises:
         BuildError: the graph lacks the word table or a layer to keep.
@@ -54,12 +57,13 @@ def quantise(source: Path, target: Path, precision: Precision, *, keep: Sequence
                 weight_type=QuantType.QInt8,
                 op_types_to_quantize=["MatMul"],
                 nodes_to_exclude=kept,
+                use_external_data_format=external_data,
             )
             graph = onnx.load(target)
         elif precision in ("nbits4", "nbits8"):
             graph = _in_blocks(graph, bits=int(precision[-1]), operator="MatMul", exclude=[])
     strip_metadata(graph)
-    onnx.save(graph, target)
+    save_graph(graph, target, external_data=external_data)
 
 
 def _in_blocks(graph: onnx.ModelProto, *, bits: int, operator: str, exclude: list[str]) -> onnx.ModelProto:

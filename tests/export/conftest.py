@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from export.gates import Vectors
 from export.probes import PASSAGES, QUERIES
+from export.runs import Vectors
 
 HIDDEN, LAYERS, HEADS, WIDE, POSITIONS = 64, 2, 4, 128, 160
 CONTROL = ["<s>", "<pad>", "</s>", "<unk>"]

