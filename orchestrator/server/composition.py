@@ -20,7 +20,7 @@ from orchestrator.reasoner.agent import ReasonerAgent
 from orchestrator.retriever.agent import RetrieverAgent
 from orchestrator.router.agent import RouterAgent
 from orchestrator.server.answers import AnswerStore
-from orchestrator.server.database import Database
+from orchestrator.server.database import DATABASE_FILE, Database
 from orchestrator.server.keyword_fallback import KeywordFallback
 from orchestrator.server.labelling import LabellingQueue
 from orchestrator.server.remote import RemoteReasoner, RemoteRetriever, RemoteRouter, channel_to
@@ -28,8 +28,6 @@ from orchestrator.server.remote_titles import RemoteTitles
 from orchestrator.settings import Settings
 
 __all__ = ["Service", "build_service"]
-
-DATABASE_FILE = "answers.sqlite3"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,9 @@ from typing import TypeVar
 
 from orchestrator.errors import ConfigurationError
 
-__all__ = ["Database"]
+__all__ = ["DATABASE_FILE", "Database"]
+
+DATABASE_FILE = "answers.sqlite3"
 
 logger = logging.getLogger(__name__)
 
