@@ -4,33 +4,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import replace
 
 from orchestrator.domain.dates import CalendarSpan, with_year
 from orchestrator.domain.quantity import Bound, Quantity, QuantityKind
 from orchestrator.domain.units import base_of
 
-__all__ = ["bounded", "merge_ranges", "per_of"]
+__all__ = ["bounded", "merge_ranges"]
 
 _NOT = r"(?:不|未|没有|并未|不得|不应|不能|不可|不宜|不应当|未曾|均不)"
 _LINK = r"(?:为|是|可达|可|达到|达|至|到|于|了|的|:|：|\s|人民币|每[人户年月日天次]){0,3}"
 # In the order in which they are tried: a negated word before the word, a longer one before a shorter.
-_PREFIXES: tuple[tuple[Bound, re.Pattern[str]], ...] = tuple(
-    (bound, re.compile(rf"(?:{words}){_LINK}$"))
-    for bound, words in (
-        (
-            Bound.AT_MOST,
-            rf"{_NOT}(?:超过|高于|多于|大于|长于|超出|突破|迟于|晚于|逾|超)|最高|最多|至多|最长|最迟|最晚|顶多|上限|≤|<=",
-        ),
-        (
-            Bound.AT_LEAST,
-            rf"{_NOT}(?:低于|少于|小于|短于|早于)|至少|最少|最低|最短|起码|下限|≥|>=|(?<![期届不未])满|年满|已满",
-        ),
-        (Bound.LESS_THAN, r"低于|少于|小于|不足|不满|未满|不到|短于|早于|未达到?|达不到|<"),
-        (Bound.MORE_THAN, r"超过|高于|多于|大于|长于|逾|超出|晚于|迟于|超|>"),
-        (Bound.ABOUT, r"大约|大概|约|接近|将近"),
-    )
+_PREFIX_WORDS: tuple[tuple[Bound, str], ...] = (
+    (
+        Bound.AT_MOST,
+        rf"{_NOT}(?:超过|高于|多于|大于|长于|超出|突破|迟于|晚于|逾|超)|最高|最多|至多|最长|最迟|最晚|顶多|上限|≤|<=",
+    ),
+    (
+        Bound.AT_LEAST,
+        rf"{_NOT}(?:低于|少于|小于|短于|早于)|至少|最少|最低|最短|起码|下限|≥|>=|(?<![期届不未])满|年满|已满",
+    ),
+    (Bound.LESS_THAN, r"低于|少于|小于|不足|不满|未满|不到|短于|早于|未达到?|达不到|<"),
+    (Bound.MORE_THAN, r"超过|高于|多于|大于|长于|逾|超出|晚于|迟于|超|>"),
+    (Bound.ABOUT, r"大约|大概|约|接近|将近"),
 )
+_PREFIXES = tuple((bound, re.compile(rf"(?:{words}){_LINK}$")) for bound, words in _PREFIX_WORDS)
+# Most numbers have none of these words before them: asked first, all at once.
+_SOME_PREFIX = re.compile(rf"(?:{'|'.join(words for _, words in _PREFIX_WORDS)}){_LINK}$")
 _INCLUDING = r"(?:[(](?P<{0}>不?)(?:含|包括)[^()]{{0,10}}[)])?"
 _SUFFIX = re.compile(
     _INCLUDING.format("before") + r"(?P<word>及?以上|及?以下|以内|之内|之下|以外|开外|为限|封顶|起步|左右|上下"
@@ -87,7 +86,7 @@ _COUNTED_PER = frozenset({QuantityKind.MONEY, QuantityKind.COUNT, QuantityKind.R
 
 
 def bounded(core: Quantity, folded: str, left: int, right: int) -> Quantity:
-    """A quantity with the bound that the words beside it set.
+    """A quantity with what the words beside it say: its bound, and what it is counted by.
 
     Args:
         core: the number and unit alone.
@@ -99,17 +98,18 @@ def bounded(core: Quantity, folded: str, left: int, right: int) -> Quantity:
     if core.kind is QuantityKind.RATIO and _HALF_RATIO.match(folded, core.start):
         bound = Bound.MORE_THAN
     before = folded[max(left, core.start - _PREFIX_REACH) : core.start]
-    for prefix_bound, pattern in _PREFIXES:
-        if match := pattern.search(before):
-            bound, start = prefix_bound, core.start - (len(before) - match.start())
-            break
+    if _SOME_PREFIX.search(before):
+        for prefix_bound, pattern in _PREFIXES:
+            if match := pattern.search(before):
+                bound, start = prefix_bound, core.start - (len(before) - match.start())
+                break
     suffix = _suffix(core, folded, right)
     if suffix is not None:
         suffix_bound, end = suffix
         # 超过5年以上, 约30日内: the suffix is the rule's; 不超过…以下 and the like agree anyway.
         if bound is Bound.EXACT or core.kind is not QuantityKind.DATE:
             bound = suffix_bound
-    return replace(core, bound=bound, phrase_start=start, phrase_end=end)
+    return core._replace(bound=bound, phrase_start=start, phrase_end=end, per=_per_of(folded, core, start))
 
 
 def _suffix(core: Quantity, folded: str, right: int) -> tuple[Bound, int] | None:
@@ -128,17 +128,18 @@ def _suffix(core: Quantity, folded: str, right: int) -> tuple[Bound, int] | None
     return None
 
 
-def per_of(folded: str, quantity: Quantity) -> str:
+def _per_of(folded: str, quantity: Quantity, phrase_start: int) -> str:
     """What a quantity is counted by, in the contract's units: 每人每月50元 → ``month/person``."""
     if quantity.kind not in _COUNTED_PER:
         return ""
     words: list[str] = []
-    clause_start = max(folded.rfind(mark, 0, quantity.start) for mark in "。;；,，\n") + 1
-    if match := _PER_BEFORE.search(folded, clause_start, quantity.phrase_start):
-        words += _PERIOD_WORD.findall(match[0])
+    if "每" in folded:
+        clause_start = max(folded.rfind(mark, 0, quantity.start) for mark in "。;；,，\n") + 1
+        if match := _PER_BEFORE.search(folded, clause_start, phrase_start):
+            words += _PERIOD_WORD.findall(match[0])
     if match := _PER_AFTER.match(folded, quantity.end):
         words += _PERIOD_WORD.findall(match[0])
-    return "/".join(sorted({_PERIODS[word] for word in words}))
+    return "/".join(sorted({_PERIODS[word] for word in words})) if words else ""
 
 
 def merge_ranges(quantities: Iterable[Quantity], folded: str) -> list[Quantity]:
@@ -176,8 +177,7 @@ def _join(first: Quantity, second: Quantity, folded: str) -> Quantity | None:
         return None
     strict = second.bound is Bound.LESS_THAN
     wide = bounds or second.phrase_end != second.end
-    return replace(
-        first,
+    return first._replace(
         upper=high,
         end=second.phrase_end if wide else second.end,
         start=first.phrase_start if bounds else first.start,
@@ -196,5 +196,5 @@ def _same_calendar(first: Quantity, second: Quantity) -> Quantity:
     if first.unit == "date" and second.unit == "month_day":
         dated = with_year(CalendarSpan(second.start, second.end, second.unit, second.value), first.value)
         if dated is not None:
-            return replace(second, unit="date", value=dated.value)
+            return second._replace(unit="date", value=dated.value)
     return second

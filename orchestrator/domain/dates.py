@@ -5,7 +5,7 @@ from __future__ import annotations
 import calendar
 import datetime as dt
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -14,17 +14,22 @@ from orchestrator.domain.numerals import YEAR_NUMERAL, parse_numeral
 __all__ = ["CalendarSpan", "find_calendar", "with_year"]
 
 _SMALL_NUMERAL = r"(?:\d{1,2}|[〇零一二三四五六七八九十廿卅]{1,3})"
+_SMALL_START = r"[\d〇零一二三四五六七八九十廿卅]"
 
 _ISO = re.compile(r"(?<![\d.\-/A-Za-z])((?:19|20)\d{2})([-/.])(\d{1,2})\2(\d{1,2})(?![\d\-/]|\.\d)")
 _YEAR = re.compile(
-    rf"(?<![\d.])(?P<year>{YEAR_NUMERAL})\s?年(?!度|级|代|鉴|限)"
+    rf"(?=[12一二])(?<![\d.])(?P<year>{YEAR_NUMERAL})\s?年(?!度|级|代|鉴|限)"
     rf"(?:\s?(?P<month>{_SMALL_NUMERAL})\s?月(?:份)?(?:\s?(?P<day>{_SMALL_NUMERAL})\s?日|(?P<month_end>底|末))?"
     r"|(?P<year_end>底|末))?"
 )
-_MONTH_DAY = re.compile(rf"(?<![\d.个])(?P<month>{_SMALL_NUMERAL})\s?月\s?(?P<day>{_SMALL_NUMERAL})\s?日")
+_MONTH_DAY = re.compile(
+    rf"(?={_SMALL_START})(?<![\d.个])(?P<month>{_SMALL_NUMERAL})\s?月\s?(?P<day>{_SMALL_NUMERAL})\s?日"
+)
 _DAY_OF_MONTH = re.compile(rf"(?:每|当|次|本|下|上|该)月的?(?P<day>{_SMALL_NUMERAL})\s?日(?![前内]?以?内)")
 # 3月 is a month of the year; 3个月 and 3月内 are durations and left to the units.
-_MONTH = re.compile(rf"(?<![\d.个])(?P<month>{_SMALL_NUMERAL})\s?月(?!以?[内上下外后])(?P<part>份|底|末|初)?")
+_MONTH = re.compile(
+    rf"(?={_SMALL_START})(?<![\d.个])(?P<month>{_SMALL_NUMERAL})\s?月(?!以?[内上下外后])(?P<part>份|底|末|初)?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +46,9 @@ class CalendarSpan:
 def find_calendar(text: str) -> Iterator[CalendarSpan]:
     """Every calendar expression of a folded text, in order, none overlapping another."""
     found: list[CalendarSpan] = []
-    for finder in (_iso_dates, _dates, _month_days, _days_of_month, _months):
+    for needed, finder in _FINDERS:
+        if not any(sign in text for sign in needed):
+            continue
         found.extend(span for span in finder(text) if not any(_overlap(span, other) for other in found))
     yield from sorted(found, key=lambda span: span.start)
 
@@ -117,3 +124,13 @@ def _months(text: str) -> Iterator[CalendarSpan]:
         month = _number(match["month"])
         if 1 <= month <= 12:
             yield CalendarSpan(match.start(), match.end(), "month_of_year", Decimal(month))
+
+
+# In the order in which they may take a place, each with the signs of which it needs one.
+_FINDERS: tuple[tuple[str, Callable[[str], Iterator[CalendarSpan]]], ...] = (
+    ("-/.", _iso_dates),
+    ("年", _dates),
+    ("月", _month_days),
+    ("月", _days_of_month),
+    ("月", _months),
+)

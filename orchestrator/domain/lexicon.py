@@ -7,12 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from orchestrator.domain.folding import Folding
 from orchestrator.domain.pack import DomainPack
 
 __all__ = ["SlotMatch", "SlotMatcher", "fold"]
 
-# Full-width ASCII (！ to ～) and the ideographic space, as half-width: one character for one, so offsets stay.
-_HALF_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20}
+# Full-width ASCII (！ to ～) and the ideographic space, as half-width.
+_half_width = Folding({chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | {"\u3000": " "})
 _END = ""
 
 
@@ -30,7 +31,7 @@ class SlotMatch:
 
 def fold(text: str) -> str:
     """Full-width to half-width and upper to lower case, keeping the length (offsets hold in both)."""
-    halved = text.translate(_HALF_WIDTH)
+    halved = _half_width(text)
     lowered = halved.lower()
     if len(lowered) == len(halved):
         return lowered
@@ -38,43 +39,39 @@ def fold(text: str) -> str:
 
 
 class SlotMatcher:
-    """The slot lexicon of one pack as a trie, with its patterns. Immutable: safe to share between tasks and threads."""
+    """The slot lexicon of one pack as one expression, with its patterns.
+
+    Immutable: safe to share between tasks and threads.
+    """
 
     def __init__(self, pack: DomainPack) -> None:
-        self._trie: dict[str, Any] = {}
+        # One spelling may name values of several types (上年度: period, …): all are kept.
+        self._named: dict[str, list[tuple[str, str]]] = {}
         self._patterns: list[tuple[str, re.Pattern[str], str]] = []
         for slot in pack.slot_types.values():
             for entry in slot.values:
                 for spelling in (entry.value, *entry.synonyms):
-                    self._add(fold(spelling), slot.slot_type, entry.value)
+                    self._named.setdefault(fold(spelling), []).append((slot.slot_type, entry.value))
             self._patterns.extend((slot.slot_type, re.compile(item.pattern), item.value) for item in slot.patterns)
-
-    def _add(self, spelling: str, slot_type: str, value: str) -> None:
-        node = self._trie
-        for char in spelling:
-            node = node.setdefault(char, {})
-        # One spelling may name values of several types (上年度: period, …): all are kept.
-        node.setdefault(_END, []).append((slot_type, value))
+        self._spellings = _longest_of(self._named)
 
     def find(self, text: str) -> list[SlotMatch]:
         """All values named in ``text``, in order; of overlapping ones the longest, a spelling before a pattern."""
+        if not text:
+            return []
         folded = fold(text)
-        found = [*self._spelled(text, folded), *self._patterned(text, folded)]
-        return _without_overlaps(found)
+        return _without_overlaps([*self._spelled(text, folded), *self._patterned(text, folded)])
 
     def _spelled(self, text: str, folded: str) -> Iterable[SlotMatch]:
-        for start in range(len(folded)):
-            node = self._trie
-            end = start
-            best: tuple[int, Sequence[tuple[str, str]]] | None = None
-            while end < len(folded) and folded[end] in node:
-                node = node[folded[end]]
-                end += 1
-                if _END in node:
-                    best = (end, node[_END])
-            if best is not None:
-                for slot_type, value in best[1]:
-                    yield SlotMatch(slot_type, text[start : best[0]], value, start, best[0], "lexicon")
+        if self._spellings is None:
+            return
+        # From every place, not only from where the last one ended: the longer of two that overlap counts.
+        match = self._spellings.search(folded)
+        while match is not None:
+            start, end = match.span()
+            for slot_type, value in self._named[match[0]]:
+                yield SlotMatch(slot_type, text[start:end], value, start, end, "lexicon")
+            match = self._spellings.search(folded, start + 1)
 
     def _patterned(self, text: str, folded: str) -> Iterable[SlotMatch]:
         for slot_type, pattern, template in self._patterns:
@@ -84,8 +81,35 @@ class SlotMatcher:
                 yield SlotMatch(slot_type, written, value, match.start(), match.end(), "pattern")
 
 
+def _longest_of(spellings: Iterable[str]) -> re.Pattern[str] | None:
+    """An expression that matches, wherever one of the spellings begins, the longest one; None where there are none.
+
+    Spellings that begin alike share their beginning in it (三(?:级(?:甲等)?)), so that a place is tried once.
+    """
+    trie: dict[str, Any] = {}
+    for spelling in spellings:
+        node = trie
+        for character in spelling:
+            node = node.setdefault(character, {})
+        node[_END] = {}
+    trie.pop(_END, None)
+    return re.compile(_alternatives(trie)) if trie else None
+
+
+def _alternatives(node: dict[str, Any]) -> str:
+    return "|".join(re.escape(character) + _rest(child) for character, child in node.items() if character != _END)
+
+
+def _rest(node: dict[str, Any]) -> str:
+    if node.keys() == {_END}:
+        return ""
+    return f"(?:{_alternatives(node)})" + ("?" if _END in node else "")
+
+
 def _without_overlaps(found: Sequence[SlotMatch]) -> list[SlotMatch]:
     """Longest first; a match is kept where no longer one overlaps it (the same span may hold several types)."""
+    if len(found) < 2:
+        return list(found)
     ranked = sorted(found, key=lambda match: (match.start - match.end, match.decided_by != "lexicon", match.start))
     kept: list[SlotMatch] = []
     taken: set[int] = set()

@@ -11,6 +11,7 @@ import datetime as dt
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
+from typing import NamedTuple
 
 from orchestrator.domain.units import QuantityKind, base_of
 
@@ -49,8 +50,7 @@ class Relation(str, Enum):
     INCOMPARABLE = "incomparable"
 
 
-@dataclass(frozen=True, slots=True)
-class Quantity:
+class Quantity(NamedTuple):
     """A number of the text, made comparable.
 
     Attributes:

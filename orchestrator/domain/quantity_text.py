@@ -7,13 +7,12 @@ them (不超过, 以上, 每年) and between them (五千元以上二万元以�
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 
-from orchestrator.domain.bounds import bounded, merge_ranges, per_of
+from orchestrator.domain.bounds import bounded, merge_ranges
 from orchestrator.domain.dates import CalendarSpan, find_calendar
-from orchestrator.domain.numerals import CHINESE_DIGITS, NUMERAL, YEAR_NUMERAL, fold, parse_numeral
+from orchestrator.domain.numerals import CHINESE_DIGITS, NUMERAL, NUMERAL_START, YEAR_NUMERAL, fold, parse_numeral
 from orchestrator.domain.quantity import Bound, Quantity, QuantityKind
 from orchestrator.domain.units import UNIT_PATTERN, UNITS, base_of
 
@@ -21,7 +20,10 @@ __all__ = ["label_spans", "parse_quantities"]
 
 _N = NUMERAL
 _LABEL_UNITS = "编章节条款项目届批次期卷册组级类号页行列部分号线轮档个名位"
+# What a label, or one of the words below, begins with: nothing else is tried elsewhere in the text.
+_LABEL_STARTS = rf"(?=[第\[〔(〈A-Z多任之{NUMERAL_START[1:]})"
 _LABELS = re.compile(
+    rf"{_LABEL_STARTS}(?:"
     # 第十二条, 第三、四项, 第二至第五条, 第十二条之一
     rf"第\s?\(?{_N}\)?(?:\s?[{_LABEL_UNITS}](?:之{_N})?)?(?:[、至到和或及,，\-—]+第?\s?\(?{_N}\)?(?=\s?[{_LABEL_UNITS}]))*\s?[{_LABEL_UNITS}]?"
     # 〔2024〕12号, 12号令
@@ -33,6 +35,7 @@ _LABELS = re.compile(
     # words with a digit in them that counts nothing
     r"|一[户人企证店品县址案事车][一]|[四三两五](?:个代表|个全面|个意识|个自信|个维护|位一体)|千家万户|万众一心|三次产业"
     r"|一元化|多元|任何一[方个]|(?<!分)之一|三资|一次性|一年一度|三元(?:区|桥)|五家渠|一起|十分(?=[必重严明有注])|万分(?!之)"
+    r")"
 )
 # A bare 一个, 一种 is an article, unless something bounds it.
 _ARTICLES = frozenset({"item", "kind", "copy", "establishment", "piece", "sheet", "set", "place", "case"})
@@ -44,18 +47,18 @@ _NUMERIC = re.compile(rf"[\d{''.join(CHINESE_DIGITS)}十百半]")
 _ENDLESS = re.compile(rf"[\d{''.join(CHINESE_DIGITS)}十百千万亿,，.]{{32,}}")
 
 _RATIO = re.compile(
-    rf"(?P<of>百|千|万|{_N})分之(?P<low>{_N})(?:\s?(?:至|到|—+|-|~)\s?(?P<high>{_N})(?!分之))?"
+    rf"(?=[过半{NUMERAL_START[1:]})(?:(?P<of>百|千|万|{_N})分之(?P<low>{_N})(?:\s?(?:至|到|—+|-|~)\s?(?P<high>{_N})(?!分之))?"
     r"|(?P<tenths>[一二三四五六七八九]|\d(?:\.\d)?)成(?P<rest>半|[一二三四五六七八九](?!成))?"
     r"(?!员|立|本|果|人|长|年|品|为|功|都|交|分|因|绩|效|熟|就|像|型|份|语|套|片|群|册|文|建|婚|本)"
     r"|(?<![\d./])(?P<upper>\d{1,2})/(?P<lower>\d{1,3})(?=以[上下]|的|时|左右)"
-    r"|(?P<half>过半数|半数|一半|过半(?!年|个))"
+    r"|(?P<half>过半数|半数|一半|过半(?!年|个)))"
 )
 _RANGE = re.compile(
-    rf"(?<![\dA-Za-z.])(?P<low>{_N})\s?(?P<low_unit>{UNIT_PATTERN})?\s?(?:至|到|—+|–|-|~|―+)\s?"
+    rf"(?={NUMERAL_START})(?<![\dA-Za-z.])(?P<low>{_N})\s?(?P<low_unit>{UNIT_PATTERN})?\s?(?:至|到|—+|–|-|~|―+)\s?"
     rf"(?P<high>{_N})\s?(?P<unit>{UNIT_PATTERN})"
 )
 _MEASURE = re.compile(
-    rf"(?<![\dA-Za-z.])(?P<number>{_N})(?P<more>多|余)?\s?"
+    rf"(?={NUMERAL_START})(?<![\dA-Za-z.])(?P<number>{_N})(?P<more>多|余)?\s?"
     rf"(?:(?P<half>个半|半)(?P<half_unit>月|天|日|小时)|(?P<unit>{UNIT_PATTERN})(?P<rest>半(?!径|成|导|年|数|月|岛|价|日|天))?)"
 )
 _HALF = re.compile(r"(?<![一两二三四五六七八九十\d个上下])半(?:个)?(?P<unit>年|月(?!刊)|天|日(?!制)|小时)(?!报|度)")
@@ -66,7 +69,7 @@ _APPROXIMATED = frozenset({QuantityKind.DURATION, QuantityKind.COUNT})
 _SHARED = {"万": 10_000, "亿": 100_000_000}
 _MULTIPLIED = frozenset("十百千万亿")
 _HALF_UNITS = {"年": "year", "月": "month", "个月": "month", "天": "day", "日": "day", "小时": "hour"}
-_BARE_MONTHS = re.compile(rf"(?<![\d.个])(?P<number>{_N})\s?月(?=以?[内上下外后])")
+_BARE_MONTHS = re.compile(rf"(?={NUMERAL_START})(?<![\d.个])(?P<number>{_N})\s?月(?=以?[内上下外后])")
 _SCORE = re.compile(
     rf"(?:[记扣得满计]|低于|不足|不满|达到|评分|分数|成绩)(?:为|达)?(?P<number>{_N})分(?![之钟])|(?P<bare>{_N})分(?=以[上下])"
 )
@@ -97,9 +100,9 @@ def parse_quantities(text: str) -> list[Quantity]:
         right = cores[index + 1].start if index + 1 < len(cores) else len(folded)
         quantity = bounded(core, folded, left, right)
         if not _is_article(quantity):
-            quantities.append(replace(quantity, per=per_of(folded, quantity)))
+            quantities.append(quantity)
     return [
-        replace(quantity, text=text[quantity.start : quantity.end]) for quantity in merge_ranges(quantities, folded)
+        quantity._replace(text=text[quantity.start : quantity.end]) for quantity in merge_ranges(quantities, folded)
     ]
 
 
@@ -122,8 +125,9 @@ def _cores(masked: str) -> list[Quantity]:
                 taken[quantity.start : quantity.end] = b"\x01" * (quantity.end - quantity.start)
                 found.append(quantity)
 
-    for finder in (_calendar, _ratios, _scores, _bare_months, _ranges, _measures, _halves):
-        take(finder(masked))
+    for needed, finder in _FINDERS:
+        if not needed or any(sign in masked for sign in needed):
+            take(finder(masked))
     found.sort(key=lambda quantity: quantity.start)
     return list(_compounds(found))
 
@@ -228,7 +232,7 @@ def _measures(masked: str) -> Iterator[Quantity]:
             continue
         value = (value + (_HALF_VALUE if match["rest"] else 0)) * unit.factor
         bound = Bound.ABOUT if match["more"] else Bound.EXACT
-        yield replace(_quantity(match.span(), unit.name, unit.kind, value), bound=bound)
+        yield Quantity("", value, unit.name, unit.kind, *match.span(), bound)
 
 
 def _partial(masked: str, start: int) -> bool:
@@ -245,13 +249,25 @@ def _approximate_pair(numeral: str) -> tuple[Decimal, Decimal] | None:
     return None
 
 
+# In the order in which they may take a place, each with the signs of which it needs one, if any.
+_FINDERS: tuple[tuple[str, Callable[[str], Iterator[Quantity]]], ...] = (
+    ("年月-/.", _calendar),
+    ("分成/半", _ratios),
+    ("分", _scores),
+    ("月", _bare_months),
+    ("至到—–-~―", _ranges),
+    ("", _measures),
+    ("半", _halves),
+)
+
+
 def _compounds(quantities: list[Quantity]) -> Iterator[Quantity]:
     """1年6个月, 2小时30分钟, 3元5角: one quantity."""
     pending: Quantity | None = None
     for quantity in quantities:
         if pending is not None and _continues(pending, quantity):
             value = pending.value + quantity.value * base_of(quantity.unit)[1] / base_of(pending.unit)[1]
-            pending = replace(pending, value=value, end=quantity.end)
+            pending = pending._replace(value=value, end=quantity.end)
             continue
         if pending is not None:
             yield pending
