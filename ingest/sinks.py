@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Protocol, TypeVar
 
 import grpc
 import numpy as np
+import numpy.typing as npt
 
-from orchestrator.errors import DocumentError, TriasError
+from orchestrator.errors import DocumentError, NotFoundError, TriasError
 from orchestrator.inference.deadline import Deadline
 from orchestrator.inference.retry import retrying
 from orchestrator.knowledge import messages
-from orchestrator.knowledge.clause import IndexedDocument
+from orchestrator.knowledge.clause import Clause, Document, IndexedDocument
 from orchestrator.knowledge.library import Library
 from trias.v1 import knowledge_service_pb2, knowledge_service_pb2_grpc
 
@@ -49,6 +50,24 @@ class DocumentSink(Protocol):
     async def fingerprint(self) -> str:
         """The fingerprint of the embedder that filled the library; empty while it is empty."""
 
+    async def lacking_vectors(self, fingerprint: str) -> list[str]:
+        """The documents without vectors of this embedder, by id."""
+
+    async def document(self, document_id: str) -> tuple[Document, list[Clause]] | None:
+        """A live document with its clauses, in order; None where there is none."""
+
+    async def put_vectors(
+        self, document_id: str, source_ids: Sequence[str], vectors: npt.NDArray[np.float32], fingerprint: str
+    ) -> bool:
+        """Give a document the vectors of a further embedder; False where it has other clauses by now, or is gone."""
+
+    async def switch_embedder(self, fingerprint: str) -> None:
+        """Let the vectors of this embedder answer.
+
+        Raises:
+            FingerprintMismatchError: documents lack them.
+        """
+
 
 class LibrarySink:
     """A library that this process has opened."""
@@ -68,6 +87,27 @@ class LibrarySink:
     async def fingerprint(self) -> str:
         """See `DocumentSink.fingerprint`."""
         return await self._library.fingerprint()
+
+    async def lacking_vectors(self, fingerprint: str) -> list[str]:
+        """See `DocumentSink.lacking_vectors`."""
+        return await self._library.lacking_vectors(fingerprint)
+
+    async def document(self, document_id: str) -> tuple[Document, list[Clause]] | None:
+        """See `DocumentSink.document`."""
+        documents = await self._library.graph.documents([document_id])
+        if document_id not in documents:
+            return None
+        return documents[document_id], list(await self._library.graph.document_clauses(document_id))
+
+    async def put_vectors(
+        self, document_id: str, source_ids: Sequence[str], vectors: npt.NDArray[np.float32], fingerprint: str
+    ) -> bool:
+        """See `DocumentSink.put_vectors`."""
+        return await self._library.put_vectors(document_id, source_ids, vectors, fingerprint)
+
+    async def switch_embedder(self, fingerprint: str) -> None:
+        """See `DocumentSink.switch_embedder`."""
+        await self._library.switch_embedder(fingerprint)
 
 
 class GrpcSink:
@@ -137,6 +177,40 @@ class GrpcSink:
         request = knowledge_service_pb2.CheckDocumentsRequest()
         response = await self._call(partial(self._stub.CheckDocuments, request, timeout=self._timeout_s))
         return response.embedder_fingerprint
+
+    async def lacking_vectors(self, fingerprint: str) -> list[str]:
+        """See `DocumentSink.lacking_vectors`."""
+        request = knowledge_service_pb2.ListLackingVectorsRequest(embedder_fingerprint=fingerprint)
+        response = await self._call(partial(self._stub.ListLackingVectors, request, timeout=self._timeout_s))
+        return list(response.document_ids)
+
+    async def document(self, document_id: str) -> tuple[Document, list[Clause]] | None:
+        """See `DocumentSink.document`."""
+        request = knowledge_service_pb2.GetDocumentRequest(document_id=document_id)
+        try:
+            found = await self._call(partial(self._stub.GetDocument, request, timeout=self._timeout_s))
+        except NotFoundError:
+            return None
+        clauses = [messages.clause_from_message(clause, f"clauses[{at}]") for at, clause in enumerate(found.clauses)]
+        return messages.document_from_message(found.document), clauses
+
+    async def put_vectors(
+        self, document_id: str, source_ids: Sequence[str], vectors: npt.NDArray[np.float32], fingerprint: str
+    ) -> bool:
+        """See `DocumentSink.put_vectors`."""
+        request = knowledge_service_pb2.PutVectorsRequest(
+            document_id=document_id,
+            source_ids=source_ids,
+            vectors=np.ascontiguousarray(vectors, dtype="<f4").tobytes(),
+            dimension=vectors.shape[1],
+            embedder_fingerprint=fingerprint,
+        )
+        return (await self._call(partial(self._stub.PutVectors, request, timeout=self._timeout_s))).written
+
+    async def switch_embedder(self, fingerprint: str) -> None:
+        """See `DocumentSink.switch_embedder`."""
+        request = knowledge_service_pb2.SwitchEmbedderRequest(embedder_fingerprint=fingerprint)
+        await self._call(partial(self._stub.SwitchEmbedder, request, timeout=self._timeout_s))
 
     async def _call(self, start: Callable[[], Awaitable[Result]]) -> Result:
         async def call() -> Result:

@@ -10,7 +10,7 @@ import typer
 import yaml
 from rich.console import Console
 
-from orchestrator.commands import ask, configuration, data, doctor, evaluate, ingest, models, serve, triton
+from orchestrator.commands import ask, configuration, data, doctor, evaluate, ingest, models, publish, serve, triton
 from orchestrator.errors import ConfigurationError, TriasError
 from orchestrator.settings import load_settings
 
@@ -25,8 +25,10 @@ app = typer.Typer(
 )
 app.command("serve")(serve.serve)
 app.command("ask")(ask.ask)
-app.command("ingest")(ingest.ingest)
+app.add_typer(ingest.app, name="ingest")
 app.add_typer(data.app, name="data")
+app.command("publish")(publish.publish)
+app.command("rollback")(publish.rollback)
 app.add_typer(models.app, name="models")
 app.add_typer(triton.app, name="triton")
 app.add_typer(evaluate.app, name="eval")

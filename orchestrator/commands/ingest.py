@@ -3,16 +3,38 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
+from orchestrator.commands.reindex import reindex
 from orchestrator.errors import ConfigurationError
 from orchestrator.settings import Settings
 
-__all__ = ["ingest"]
+__all__ = ["app"]
+
+FILES = "files"
 
 
+class _FilesByDefault(TyperGroup):
+    """`trias ingest PATH…` without the name of a command means its `files`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+            args = [FILES, *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    cls=_FilesByDefault,
+    help="Read documents into the library (trias ingest PATH…), or embed the library anew (trias ingest reindex).",
+    no_args_is_help=True,
+)
+app.command()(reindex)
+
+
+@app.command(FILES)
 def ingest(
     context: typer.Context,
     paths: Annotated[list[Path], typer.Argument(help="Files and folders: .docx, .pdf, .html, .md, .txt")],

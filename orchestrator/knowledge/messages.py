@@ -11,6 +11,7 @@ from enum import Enum
 from typing import Final, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from orchestrator.errors import InvalidFieldError
 from orchestrator.knowledge.clause import (
@@ -45,6 +46,7 @@ __all__ = [
     "reference_to_message",
     "table_from_message",
     "table_to_message",
+    "vectors_from_bytes",
 ]
 
 _Enum = TypeVar("_Enum", bound=Enum)
@@ -263,14 +265,7 @@ def indexed_from_request(request: knowledge_service_pb2.ApplyDocumentRequest) ->
     Raises:
         InvalidFieldError: a field is malformed; names it. What `Library.apply` checks is left to it.
     """
-    rows, dimension = len(request.clauses), request.dimension
-    if dimension < 0 or (rows and not dimension):
-        raise InvalidFieldError("dimension", "must be at least 1")
-    if len(request.vectors) != 4 * rows * dimension:
-        raise InvalidFieldError(
-            "vectors", f"must hold {rows} rows of {dimension} float32 values, not {len(request.vectors)} bytes"
-        )
-    vectors = np.frombuffer(request.vectors, dtype="<f4").reshape(rows, dimension).astype(np.float32, copy=False)
+    vectors = vectors_from_bytes(request.vectors, len(request.clauses), request.dimension)
     return IndexedDocument(
         document=document_from_message(request.document),
         clauses=tuple(clause_from_message(item, f"clauses[{at}]") for at, item in enumerate(request.clauses)),
@@ -280,6 +275,21 @@ def indexed_from_request(request: knowledge_service_pb2.ApplyDocumentRequest) ->
         vectors=vectors,
         embedder_fingerprint=request.embedder_fingerprint,
     )
+
+
+def vectors_from_bytes(data: bytes, rows: int, dimension: int) -> npt.NDArray[np.float32]:
+    """Vectors as a message carries them: float32, shape [rows, dimension].
+
+    Raises:
+        InvalidFieldError: the numbers do not fit together; names the field.
+    """
+    if dimension < 0 or (rows and not dimension):
+        raise InvalidFieldError("dimension", "must be at least 1")
+    if len(data) != 4 * rows * dimension:
+        raise InvalidFieldError(
+            "vectors", f"must hold {rows} rows of {dimension} float32 values, not {len(data)} bytes"
+        )
+    return np.frombuffer(data, dtype="<f4").reshape(rows, dimension).astype(np.float32, copy=False)
 
 
 def _known(names: Mapping[_Enum, int], number: int, field: str) -> _Enum:

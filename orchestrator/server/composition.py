@@ -78,6 +78,9 @@ async def build_service(settings: Settings) -> AsyncIterator[Service]:
         if not remote.retriever:
             library = await open_library(settings)
             stack.push_async_callback(library.close)
+            # The index decides which version of the embedder queries use: one switch changes both.
+            library.on_switch(embedder.follow)
+            embedder.follow(await library.fingerprint() or None)
 
         connect = _Connections(settings, stack)
         local_router: RouterAgent | None = None

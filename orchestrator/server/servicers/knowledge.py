@@ -118,7 +118,51 @@ class KnowledgeServicer(knowledge_service_pb2_grpc.KnowledgeServiceServicer):
             resolved_references=held.resolved_references,
             embedder_fingerprint=held.embedder_fingerprint,
             adapters=held.adapters,
+            indexed_fingerprints=held.indexed_fingerprints,
         )
+
+    async def ListLackingVectors(  # noqa: N802
+        self,
+        request: knowledge_service_pb2.ListLackingVectorsRequest,
+        context: Any,  # noqa: ARG002
+    ) -> knowledge_service_pb2.ListLackingVectorsResponse:
+        """The documents that a further embedder has yet to embed."""
+        fingerprint = check_id("embedder_fingerprint", request.embedder_fingerprint)
+        lacking = await self._library.lacking_vectors(fingerprint)
+        return knowledge_service_pb2.ListLackingVectorsResponse(document_ids=lacking)
+
+    async def PutVectors(  # noqa: N802
+        self,
+        request: knowledge_service_pb2.PutVectorsRequest,
+        context: Any,  # noqa: ARG002
+    ) -> knowledge_service_pb2.PutVectorsResponse:
+        """Take in the vectors of one document."""
+        written = await self._library.put_vectors(
+            check_id("document_id", request.document_id),
+            list(request.source_ids),
+            messages.vectors_from_bytes(request.vectors, len(request.source_ids), request.dimension),
+            check_id("embedder_fingerprint", request.embedder_fingerprint),
+        )
+        return knowledge_service_pb2.PutVectorsResponse(written=written)
+
+    async def SwitchEmbedder(  # noqa: N802
+        self,
+        request: knowledge_service_pb2.SwitchEmbedderRequest,
+        context: Any,  # noqa: ARG002
+    ) -> knowledge_service_pb2.SwitchEmbedderResponse:
+        """Let another embedder's vectors answer."""
+        former = await self._library.fingerprint()
+        await self._library.switch_embedder(check_id("embedder_fingerprint", request.embedder_fingerprint))
+        return knowledge_service_pb2.SwitchEmbedderResponse(former_fingerprint=former)
+
+    async def DropVectors(  # noqa: N802
+        self,
+        request: knowledge_service_pb2.DropVectorsRequest,
+        context: Any,  # noqa: ARG002
+    ) -> knowledge_service_pb2.DropVectorsResponse:
+        """Delete vectors that do not answer."""
+        await self._library.drop_vectors(check_id("embedder_fingerprint", request.embedder_fingerprint))
+        return knowledge_service_pb2.DropVectorsResponse()
 
 
 def _indexed(request: knowledge_service_pb2.ApplyDocumentRequest) -> IndexedDocument:

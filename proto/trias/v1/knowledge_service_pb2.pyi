@@ -102,7 +102,7 @@ class GetStatisticsRequest(_message.Message):
     def __init__(self) -> None: ...
 
 class GetStatisticsResponse(_message.Message):
-    __slots__ = ("documents", "clauses", "vectors", "keyword_entries", "references", "resolved_references", "embedder_fingerprint", "adapters")
+    __slots__ = ("documents", "clauses", "vectors", "keyword_entries", "references", "resolved_references", "embedder_fingerprint", "adapters", "indexed_fingerprints")
     class AdaptersEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -118,6 +118,7 @@ class GetStatisticsResponse(_message.Message):
     RESOLVED_REFERENCES_FIELD_NUMBER: _ClassVar[int]
     EMBEDDER_FINGERPRINT_FIELD_NUMBER: _ClassVar[int]
     ADAPTERS_FIELD_NUMBER: _ClassVar[int]
+    INDEXED_FINGERPRINTS_FIELD_NUMBER: _ClassVar[int]
     documents: int
     clauses: int
     vectors: int
@@ -126,4 +127,59 @@ class GetStatisticsResponse(_message.Message):
     resolved_references: int
     embedder_fingerprint: str
     adapters: _containers.ScalarMap[str, str]
-    def __init__(self, documents: _Optional[int] = ..., clauses: _Optional[int] = ..., vectors: _Optional[int] = ..., keyword_entries: _Optional[int] = ..., references: _Optional[int] = ..., resolved_references: _Optional[int] = ..., embedder_fingerprint: _Optional[str] = ..., adapters: _Optional[_Mapping[str, str]] = ...) -> None: ...
+    indexed_fingerprints: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, documents: _Optional[int] = ..., clauses: _Optional[int] = ..., vectors: _Optional[int] = ..., keyword_entries: _Optional[int] = ..., references: _Optional[int] = ..., resolved_references: _Optional[int] = ..., embedder_fingerprint: _Optional[str] = ..., adapters: _Optional[_Mapping[str, str]] = ..., indexed_fingerprints: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class ListLackingVectorsRequest(_message.Message):
+    __slots__ = ("embedder_fingerprint",)
+    EMBEDDER_FINGERPRINT_FIELD_NUMBER: _ClassVar[int]
+    embedder_fingerprint: str
+    def __init__(self, embedder_fingerprint: _Optional[str] = ...) -> None: ...
+
+class ListLackingVectorsResponse(_message.Message):
+    __slots__ = ("document_ids",)
+    DOCUMENT_IDS_FIELD_NUMBER: _ClassVar[int]
+    document_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, document_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class PutVectorsRequest(_message.Message):
+    __slots__ = ("document_id", "source_ids", "vectors", "dimension", "embedder_fingerprint")
+    DOCUMENT_ID_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_IDS_FIELD_NUMBER: _ClassVar[int]
+    VECTORS_FIELD_NUMBER: _ClassVar[int]
+    DIMENSION_FIELD_NUMBER: _ClassVar[int]
+    EMBEDDER_FINGERPRINT_FIELD_NUMBER: _ClassVar[int]
+    document_id: str
+    source_ids: _containers.RepeatedScalarFieldContainer[str]
+    vectors: bytes
+    dimension: int
+    embedder_fingerprint: str
+    def __init__(self, document_id: _Optional[str] = ..., source_ids: _Optional[_Iterable[str]] = ..., vectors: _Optional[bytes] = ..., dimension: _Optional[int] = ..., embedder_fingerprint: _Optional[str] = ...) -> None: ...
+
+class PutVectorsResponse(_message.Message):
+    __slots__ = ("written",)
+    WRITTEN_FIELD_NUMBER: _ClassVar[int]
+    written: bool
+    def __init__(self, written: _Optional[bool] = ...) -> None: ...
+
+class SwitchEmbedderRequest(_message.Message):
+    __slots__ = ("embedder_fingerprint",)
+    EMBEDDER_FINGERPRINT_FIELD_NUMBER: _ClassVar[int]
+    embedder_fingerprint: str
+    def __init__(self, embedder_fingerprint: _Optional[str] = ...) -> None: ...
+
+class SwitchEmbedderResponse(_message.Message):
+    __slots__ = ("former_fingerprint",)
+    FORMER_FINGERPRINT_FIELD_NUMBER: _ClassVar[int]
+    former_fingerprint: str
+    def __init__(self, former_fingerprint: _Optional[str] = ...) -> None: ...
+
+class DropVectorsRequest(_message.Message):
+    __slots__ = ("embedder_fingerprint",)
+    EMBEDDER_FINGERPRINT_FIELD_NUMBER: _ClassVar[int]
+    embedder_fingerprint: str
+    def __init__(self, embedder_fingerprint: _Optional[str] = ...) -> None: ...
+
+class DropVectorsResponse(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...

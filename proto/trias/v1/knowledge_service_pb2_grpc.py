@@ -65,6 +65,26 @@ class KnowledgeServiceStub:
                 request_serializer=trias_dot_v1_dot_knowledge__service__pb2.GetStatisticsRequest.SerializeToString,
                 response_deserializer=trias_dot_v1_dot_knowledge__service__pb2.GetStatisticsResponse.FromString,
                 _registered_method=True)
+        self.ListLackingVectors = channel.unary_unary(
+                '/trias.v1.KnowledgeService/ListLackingVectors',
+                request_serializer=trias_dot_v1_dot_knowledge__service__pb2.ListLackingVectorsRequest.SerializeToString,
+                response_deserializer=trias_dot_v1_dot_knowledge__service__pb2.ListLackingVectorsResponse.FromString,
+                _registered_method=True)
+        self.PutVectors = channel.unary_unary(
+                '/trias.v1.KnowledgeService/PutVectors',
+                request_serializer=trias_dot_v1_dot_knowledge__service__pb2.PutVectorsRequest.SerializeToString,
+                response_deserializer=trias_dot_v1_dot_knowledge__service__pb2.PutVectorsResponse.FromString,
+                _registered_method=True)
+        self.SwitchEmbedder = channel.unary_unary(
+                '/trias.v1.KnowledgeService/SwitchEmbedder',
+                request_serializer=trias_dot_v1_dot_knowledge__service__pb2.SwitchEmbedderRequest.SerializeToString,
+                response_deserializer=trias_dot_v1_dot_knowledge__service__pb2.SwitchEmbedderResponse.FromString,
+                _registered_method=True)
+        self.DropVectors = channel.unary_unary(
+                '/trias.v1.KnowledgeService/DropVectors',
+                request_serializer=trias_dot_v1_dot_knowledge__service__pb2.DropVectorsRequest.SerializeToString,
+                response_deserializer=trias_dot_v1_dot_knowledge__service__pb2.DropVectorsResponse.FromString,
+                _registered_method=True)
 
 
 class KnowledgeServiceServicer:
@@ -109,6 +129,34 @@ class KnowledgeServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListLackingVectors(self, request, context):
+        """The documents without vectors of an embedder, which need not be the one that answers.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def PutVectors(self, request, context):
+        """Gives one live document the vectors of a further embedder; they do not answer before the switch.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SwitchEmbedder(self, request, context):
+        """Lets the vectors of another embedder answer, in one step; refused while documents lack them.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DropVectors(self, request, context):
+        """Deletes the vectors of an embedder that does not answer.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_KnowledgeServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -141,6 +189,26 @@ def add_KnowledgeServiceServicer_to_server(servicer, server):
                     servicer.GetStatistics,
                     request_deserializer=trias_dot_v1_dot_knowledge__service__pb2.GetStatisticsRequest.FromString,
                     response_serializer=trias_dot_v1_dot_knowledge__service__pb2.GetStatisticsResponse.SerializeToString,
+            ),
+            'ListLackingVectors': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListLackingVectors,
+                    request_deserializer=trias_dot_v1_dot_knowledge__service__pb2.ListLackingVectorsRequest.FromString,
+                    response_serializer=trias_dot_v1_dot_knowledge__service__pb2.ListLackingVectorsResponse.SerializeToString,
+            ),
+            'PutVectors': grpc.unary_unary_rpc_method_handler(
+                    servicer.PutVectors,
+                    request_deserializer=trias_dot_v1_dot_knowledge__service__pb2.PutVectorsRequest.FromString,
+                    response_serializer=trias_dot_v1_dot_knowledge__service__pb2.PutVectorsResponse.SerializeToString,
+            ),
+            'SwitchEmbedder': grpc.unary_unary_rpc_method_handler(
+                    servicer.SwitchEmbedder,
+                    request_deserializer=trias_dot_v1_dot_knowledge__service__pb2.SwitchEmbedderRequest.FromString,
+                    response_serializer=trias_dot_v1_dot_knowledge__service__pb2.SwitchEmbedderResponse.SerializeToString,
+            ),
+            'DropVectors': grpc.unary_unary_rpc_method_handler(
+                    servicer.DropVectors,
+                    request_deserializer=trias_dot_v1_dot_knowledge__service__pb2.DropVectorsRequest.FromString,
+                    response_serializer=trias_dot_v1_dot_knowledge__service__pb2.DropVectorsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -306,6 +374,114 @@ class KnowledgeService:
             '/trias.v1.KnowledgeService/GetStatistics',
             trias_dot_v1_dot_knowledge__service__pb2.GetStatisticsRequest.SerializeToString,
             trias_dot_v1_dot_knowledge__service__pb2.GetStatisticsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListLackingVectors(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/trias.v1.KnowledgeService/ListLackingVectors',
+            trias_dot_v1_dot_knowledge__service__pb2.ListLackingVectorsRequest.SerializeToString,
+            trias_dot_v1_dot_knowledge__service__pb2.ListLackingVectorsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PutVectors(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/trias.v1.KnowledgeService/PutVectors',
+            trias_dot_v1_dot_knowledge__service__pb2.PutVectorsRequest.SerializeToString,
+            trias_dot_v1_dot_knowledge__service__pb2.PutVectorsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SwitchEmbedder(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/trias.v1.KnowledgeService/SwitchEmbedder',
+            trias_dot_v1_dot_knowledge__service__pb2.SwitchEmbedderRequest.SerializeToString,
+            trias_dot_v1_dot_knowledge__service__pb2.SwitchEmbedderResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DropVectors(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/trias.v1.KnowledgeService/DropVectors',
+            trias_dot_v1_dot_knowledge__service__pb2.DropVectorsRequest.SerializeToString,
+            trias_dot_v1_dot_knowledge__service__pb2.DropVectorsResponse.FromString,
             options,
             channel_credentials,
             insecure,

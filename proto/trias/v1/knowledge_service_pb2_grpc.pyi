@@ -41,6 +41,14 @@ class KnowledgeServiceStub:
     ListDocuments: _grpc.UnaryUnaryMultiCallable[_knowledge_service_pb2.ListDocumentsRequest, _knowledge_service_pb2.ListDocumentsResponse]
     GetDocument: _grpc.UnaryUnaryMultiCallable[_knowledge_service_pb2.GetDocumentRequest, _knowledge_service_pb2.GetDocumentResponse]
     GetStatistics: _grpc.UnaryUnaryMultiCallable[_knowledge_service_pb2.GetStatisticsRequest, _knowledge_service_pb2.GetStatisticsResponse]
+    ListLackingVectors: _grpc.UnaryUnaryMultiCallable[_knowledge_service_pb2.ListLackingVectorsRequest, _knowledge_service_pb2.ListLackingVectorsResponse]
+    """The documents without vectors of an embedder, which need not be the one that answers."""
+    PutVectors: _grpc.UnaryUnaryMultiCallable[_knowledge_service_pb2.PutVectorsRequest, _knowledge_service_pb2.PutVectorsResponse]
+    """Gives one live document the vectors of a further embedder; they do not answer before the switch."""
+    SwitchEmbedder: _grpc.UnaryUnaryMultiCallable[_knowledge_service_pb2.SwitchEmbedderRequest, _knowledge_service_pb2.SwitchEmbedderResponse]
+    """Lets the vectors of another embedder answer, in one step; refused while documents lack them."""
+    DropVectors: _grpc.UnaryUnaryMultiCallable[_knowledge_service_pb2.DropVectorsRequest, _knowledge_service_pb2.DropVectorsResponse]
+    """Deletes the vectors of an embedder that does not answer."""
 
 @_typing.type_check_only
 class KnowledgeServiceAsyncStub(KnowledgeServiceStub):
@@ -55,6 +63,14 @@ class KnowledgeServiceAsyncStub(KnowledgeServiceStub):
     ListDocuments: _aio.UnaryUnaryMultiCallable[_knowledge_service_pb2.ListDocumentsRequest, _knowledge_service_pb2.ListDocumentsResponse]  # type: ignore[assignment]
     GetDocument: _aio.UnaryUnaryMultiCallable[_knowledge_service_pb2.GetDocumentRequest, _knowledge_service_pb2.GetDocumentResponse]  # type: ignore[assignment]
     GetStatistics: _aio.UnaryUnaryMultiCallable[_knowledge_service_pb2.GetStatisticsRequest, _knowledge_service_pb2.GetStatisticsResponse]  # type: ignore[assignment]
+    ListLackingVectors: _aio.UnaryUnaryMultiCallable[_knowledge_service_pb2.ListLackingVectorsRequest, _knowledge_service_pb2.ListLackingVectorsResponse]  # type: ignore[assignment]
+    """The documents without vectors of an embedder, which need not be the one that answers."""
+    PutVectors: _aio.UnaryUnaryMultiCallable[_knowledge_service_pb2.PutVectorsRequest, _knowledge_service_pb2.PutVectorsResponse]  # type: ignore[assignment]
+    """Gives one live document the vectors of a further embedder; they do not answer before the switch."""
+    SwitchEmbedder: _aio.UnaryUnaryMultiCallable[_knowledge_service_pb2.SwitchEmbedderRequest, _knowledge_service_pb2.SwitchEmbedderResponse]  # type: ignore[assignment]
+    """Lets the vectors of another embedder answer, in one step; refused while documents lack them."""
+    DropVectors: _aio.UnaryUnaryMultiCallable[_knowledge_service_pb2.DropVectorsRequest, _knowledge_service_pb2.DropVectorsResponse]  # type: ignore[assignment]
+    """Deletes the vectors of an embedder that does not answer."""
 
 class KnowledgeServiceServicer(metaclass=_abc_1.ABCMeta):
     """For operators and for `trias ingest`: what the library holds."""
@@ -102,5 +118,37 @@ class KnowledgeServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _knowledge_service_pb2.GetStatisticsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_knowledge_service_pb2.GetStatisticsResponse, _abc.Awaitable[_knowledge_service_pb2.GetStatisticsResponse]]: ...
+
+    @_abc_1.abstractmethod
+    def ListLackingVectors(
+        self,
+        request: _knowledge_service_pb2.ListLackingVectorsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_knowledge_service_pb2.ListLackingVectorsResponse, _abc.Awaitable[_knowledge_service_pb2.ListLackingVectorsResponse]]:
+        """The documents without vectors of an embedder, which need not be the one that answers."""
+
+    @_abc_1.abstractmethod
+    def PutVectors(
+        self,
+        request: _knowledge_service_pb2.PutVectorsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_knowledge_service_pb2.PutVectorsResponse, _abc.Awaitable[_knowledge_service_pb2.PutVectorsResponse]]:
+        """Gives one live document the vectors of a further embedder; they do not answer before the switch."""
+
+    @_abc_1.abstractmethod
+    def SwitchEmbedder(
+        self,
+        request: _knowledge_service_pb2.SwitchEmbedderRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_knowledge_service_pb2.SwitchEmbedderResponse, _abc.Awaitable[_knowledge_service_pb2.SwitchEmbedderResponse]]:
+        """Lets the vectors of another embedder answer, in one step; refused while documents lack them."""
+
+    @_abc_1.abstractmethod
+    def DropVectors(
+        self,
+        request: _knowledge_service_pb2.DropVectorsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_knowledge_service_pb2.DropVectorsResponse, _abc.Awaitable[_knowledge_service_pb2.DropVectorsResponse]]:
+        """Deletes the vectors of an embedder that does not answer."""
 
 def add_KnowledgeServiceServicer_to_server(servicer: KnowledgeServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
