@@ -2,7 +2,8 @@
 
 A pack is a folder of YAML and JSON, no code. ``pack.yaml``, ``intents.yaml``, ``slots.yaml``, ``matters.yaml`` and
 ``authority.yaml`` are needed; ``synonyms.yaml``, ``colloquial.yaml``, ``faq.yaml``, ``questions.yaml`` and
-``overrides.json`` may be left out. ``templates.yaml`` is for training only: see `orchestrator.domain.templates`.
+``overrides.json`` may be left out. ``templates.yaml`` (see `orchestrator.domain.templates`) and ``claims.yaml`` are for
+training only.
 """
 
 from __future__ import annotations
@@ -39,12 +40,12 @@ from orchestrator.domain.schema import (
 from orchestrator.domain.source import SourceFile, read_source
 from orchestrator.errors import PackError
 
-__all__ = ["TEMPLATES_FILE", "DomainPack", "load_pack", "load_packs"]
+__all__ = ["CLAIMS_FILE", "TEMPLATES_FILE", "DomainPack", "load_pack", "load_packs"]
 
 REQUIRED = ("pack.yaml", "intents.yaml", "slots.yaml", "matters.yaml", "authority.yaml")
 OPTIONAL = ("synonyms.yaml", "colloquial.yaml", "faq.yaml", "questions.yaml", "overrides.json")
-# Not read with the pack, and no part of its fingerprint: no answer depends on it.
-TEMPLATES_FILE = "templates.yaml"
+# Not read with the pack, and no part of its fingerprint: no answer depends on them.
+TEMPLATES_FILE, CLAIMS_FILE = "templates.yaml", "claims.yaml"
 
 
 @dataclass(frozen=True)
@@ -162,7 +163,7 @@ def load_packs(folder: Path) -> dict[str, DomainPack]:
 
 
 def _reject_unknown_files(folder: Path) -> None:
-    known = {*REQUIRED, *OPTIONAL, TEMPLATES_FILE}
+    known = {*REQUIRED, *OPTIONAL, TEMPLATES_FILE, CLAIMS_FILE}
     for entry in sorted(folder.iterdir()):
         # A misspelt file would otherwise be passed over in silence.
         if entry.suffix in {".yaml", ".yml", ".json"} and entry.name not in known:
