@@ -115,11 +115,11 @@ class LiveModel:
             GateError: too many of them failed; ``before`` is live again.
             TriasError: Triton could not load it; ``before`` is live, as it was.
         """
+        baseline = await self._serving.counts(after.live) if self._serving is not None else Counts(0, 0)
         write_live(self.folder, after)
         if self._serving is None:
             return 0
         old = (before.live,) if before is not None and before.live in _folders(self.folder) else ()
-        baseline = await self._serving.counts(after.live)
         try:
             await self._serving.load(beside=old)
         except TriasError:

@@ -8,8 +8,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from export.serving import Counts, Tensors
-from orchestrator.errors import ModelNotFoundError, ModelUnavailableError
+from orchestrator.errors import ModelError
 from orchestrator.inference.control import TritonControl
+from orchestrator.inference.failures import UNREACHABLE, cause_of
 from orchestrator.inference.launcher import TritonServer
 from orchestrator.inference.repository import served_config
 from orchestrator.inference.served import endpoint_of
@@ -65,7 +66,10 @@ class TritonServing:
         """See `Serving.counts`."""
         try:
             found = await self._control.statistics(self._model, version)
-        except (ModelNotFoundError, ModelUnavailableError):
+        except ModelError as error:
+            # A version that is not loaded has done nothing; Triton calls the question invalid.
+            if cause_of(error) == UNREACHABLE:
+                raise
             return Counts(0, 0)
         return Counts(found.succeeded, found.failed)
 

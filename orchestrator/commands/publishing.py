@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -94,6 +95,8 @@ def run_publish(
         TriasError: it was stopped; the live version is untouched. With ``as_json`` only after the report is printed.
     """
     spec = load_spec(name)
+    # The exporter's libraries turn everybody's log lines on.
+    logging.getLogger("orchestrator").setLevel(logging.WARNING)
     steps = Steps(Console(stderr=True))
     started = time.monotonic()
     try:

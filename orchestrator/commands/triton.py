@@ -17,7 +17,7 @@ from orchestrator.inference.canary import send_canary
 from orchestrator.inference.control import TritonControl
 from orchestrator.inference.embedder import endpoint_of
 from orchestrator.inference.launcher import TritonServer
-from orchestrator.inference.repository import fingerprint_parameter, served_config
+from orchestrator.inference.repository import LIVE_PARAMETER, fingerprint_parameter, parameter_of, served_config
 from orchestrator.inference.triton import TritonClient
 from orchestrator.inference.watchdog import Watchdog
 from orchestrator.settings import Settings
@@ -101,21 +101,24 @@ async def _status(settings: Settings, console: Console) -> bool:
 
 
 async def _models_of(control: TritonControl) -> tuple[Table, bool]:
-    table = Table("model", "version", "state", "fingerprint", "canary", title=f"Triton on {control.address}")
+    table = Table("model", "version", "state", "live", "fingerprint", "canary", title=f"Triton on {control.address}")
     healthy = True
     client = TritonClient(control.address)
     try:
         for entry in await control.repository_index():
-            fingerprint, canary = "", entry.reason
+            fingerprint, canary, live = "", entry.reason, ""
             if entry.state == "READY":
                 try:
                     config = await control.model_config(entry.name, entry.version)
-                    fingerprint = config.parameters[fingerprint_parameter(entry.version)].string_value or "none"
-                    elapsed = await send_canary(control, client, entry.name, timeout_s=PROBE_TIMEOUT_S)
+                    fingerprint = parameter_of(config, fingerprint_parameter(entry.version)) or "none"
+                    live = "live" if parameter_of(config, LIVE_PARAMETER) == entry.version else ""
+                    elapsed = await send_canary(
+                        control, client, entry.name, timeout_s=PROBE_TIMEOUT_S, version=entry.version
+                    )
                     canary = f"{elapsed:.1f} ms"
                 except TriasError as error:
                     healthy, canary = False, str(error)
-            table.add_row(entry.name, entry.version, entry.state or "not loaded", fingerprint, canary)
+            table.add_row(entry.name, entry.version, entry.state or "not loaded", live, fingerprint, canary)
     finally:
         await client.close()
     return table, healthy

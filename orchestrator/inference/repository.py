@@ -23,6 +23,7 @@ __all__ = [
     "LivePointer",
     "fingerprint_parameter",
     "live_version",
+    "parameter_of",
     "read_live_pointer",
     "renewed_config",
     "servable_models",
@@ -93,6 +94,11 @@ def live_version(repository: Path, model: str) -> str:
 def fingerprint_parameter(version: str) -> str:
     """The name of the config parameter that tells a version's fingerprint."""
     return f"fingerprint.{version}"
+
+
+def parameter_of(config: Any, name: str) -> str:
+    """The value of a parameter of an ``inference.ModelConfig``; empty where it has none of that name."""
+    return str(config.parameters[name].string_value) if name in config.parameters else ""
 
 
 def versions_of(repository: Path, model: str) -> tuple[str, ...]:

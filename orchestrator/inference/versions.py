@@ -21,7 +21,7 @@ from orchestrator.errors import (
 from orchestrator.inference.control import TritonControl
 from orchestrator.inference.failures import BETWEEN_LOADS
 from orchestrator.inference.manifest import TOKENIZER_FILE, Manifest, read_manifest
-from orchestrator.inference.repository import LIVE_PARAMETER, fingerprint_parameter
+from orchestrator.inference.repository import LIVE_PARAMETER, fingerprint_parameter, parameter_of
 from orchestrator.inference.tokenize import TextTokenizer, load_tokenizer
 
 __all__ = ["LABELS_FILE", "ModelVersion", "VersionKeeper"]
@@ -200,7 +200,7 @@ class VersionKeeper:
                     return version, config
                 continue
             # A model that was loaded by hand names none: there, the newest is what Triton itself takes for live.
-            live = _parameter(config, LIVE_PARAMETER) or ready[-1]
+            live = parameter_of(config, LIVE_PARAMETER) or ready[-1]
             if live in ready:
                 return live, config if live == version else await self._control.model_config(self._model, live)
         if self._wanted:
@@ -217,7 +217,7 @@ class VersionKeeper:
         )
 
     def _fingerprint(self, config: Any, version: str) -> str:
-        served = _parameter(config, fingerprint_parameter(version))
+        served = parameter_of(config, fingerprint_parameter(version))
         if not served:
             raise FingerprintMismatchError(
                 f"Model '{self._model}' version {version} on {self._control.address} shows no parameter "
@@ -262,10 +262,6 @@ class VersionKeeper:
                 hint="Build or export the model again.",
             )
         return dict(manifest.outputs)
-
-
-def _parameter(config: Any, name: str) -> str:
-    return str(config.parameters[name].string_value) if name in config.parameters else ""
 
 
 def _labels(path: Path) -> dict[str, tuple[str, ...]]:
