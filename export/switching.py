@@ -140,30 +140,6 @@ class LiveModel:
             await self._serving.load()
         return watched
 
-    async def promote_candidate(self, fingerprint: str) -> Outcome:
-        """Make the candidate live, once its vectors answer queries.
-
-        Raises:
-            NotFoundError: there is no candidate of this fingerprint.
-        """
-        async with self.lock():
-            pointer = read_live(self.folder)
-            if pointer is not None and _fingerprint(self.folder, pointer.live) == fingerprint:
-                return self.outcome("unchanged", pointer.live, fingerprint, pointer)
-            found = _fingerprint(self.folder, pointer.candidate) if pointer and pointer.candidate else ""
-            if pointer is None or found != fingerprint:
-                raise NotFoundError(
-                    f"Model {self.folder.name} has no candidate with the fingerprint {fingerprint}"
-                    + (f"; its candidate's is {found}." if found else "."),
-                    hint="`trias publish` makes one; `trias models list` shows it.",
-                )
-            version = pointer.candidate
-            self.progress(f"Promote version {version}")
-            gates = pointer.gates_of(version)
-            after = pointer.promoting(version, fingerprint, gates=gates)
-            watched = await self.switch(pointer, after)
-            return self.outcome("promoted", version, fingerprint, after, gates=gates, watched=watched)
-
     async def roll_back(self, to: str = "", *, switch_index: SwitchIndex | None = None) -> Outcome:
         """Make an earlier version live again.
 

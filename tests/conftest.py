@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import AsyncIterator, Sequence
+import shutil
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +20,10 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 from tokenizers.processors import TemplateProcessing
 
+from export.golden import Question, RetrievalSet
+from export.manifest import Manifest, write_manifest
+from export.recipe import checkpoint_files, recipe_of
+from export.spec import EmbedderSpec, ModelSpec, load_spec
 from orchestrator.inference.embedder import TritonEmbedder
 from orchestrator.inference.launcher import TritonServer
 from orchestrator.inference.repository import servable_models
@@ -43,13 +49,15 @@ parameters {{ key: "intra_op_thread_count" value {{ string_value: "1" }} }}
 """
 
 
-def _tiny_graph(*, vocabulary: int, dimension: int, seed: int, iterations: int) -> onnx.ModelProto:
+def _tiny_graph(*, vocabulary: int, dimension: int, seed: int, iterations: int, flat: bool = False) -> onnx.ModelProto:
     """ids, mask → unit vectors: embed, mean over the mask, normalise.
 
     Like a dynamically quantised graph, it lets a value taken over the whole batch touch every row; ``iterations``
-    turns of an idle loop make it slow.
+    turns of an idle loop make it slow. A ``flat`` one gives all texts the same vector.
     """
     table = np.random.default_rng(seed).normal(size=(vocabulary, dimension)).astype(np.float32)
+    if flat:
+        table = np.ones_like(table)
     constants = {
         "table": table,
         "coupling": np.float32(0.05),
@@ -200,3 +208,79 @@ async def embedder(triton_server: TritonServer) -> AsyncIterator[TritonEmbedder]
     settings = InferenceSettings(endpoints={"*": triton_server.grpc_address}, deadline_s=30)
     async with TritonEmbedder(settings, triton_server.repository) as found:
         yield found
+
+
+class TinyCheckpoints:
+    """Checkpoints of a tiny embedder, and the exporter that goes with them.
+
+    A checkpoint folder is whole, but its weights mean nothing: beside them lies the graph that `export` takes for
+    what it makes of them.
+    """
+
+    GRAPH = "graph"
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        embedder = load_spec("embedder")
+        assert isinstance(embedder, EmbedderSpec)
+        self.spec = embedder.model_copy(
+            update={
+                "outputs": {"dense": "embedding"},
+                "dimension": 8,
+                "max_length": 24,
+                "quality": {"recall@10": 0.05, "mrr@10": 0.05},
+            }
+        )
+
+    def make(self, name: str, *, seed: int = 1, words: Sequence[str] = WORDS, flat: bool = False) -> Path:
+        """Write a checkpoint; ``flat``: of a model that gives all texts the same vector."""
+        folder = self.folder / name
+        (folder / self.GRAPH).mkdir(parents=True)
+        weights = np.random.default_rng(seed).normal(size=16).astype(np.float32)
+        header = json.dumps({"w": {"dtype": "F32", "shape": [16], "data_offsets": [0, 64]}}).encode()
+        (folder / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + weights.tobytes())
+        (folder / "config.json").write_text("{}")
+        _tiny_tokenizer(words).save(str(folder / "tokenizer.json"))
+        graph = _tiny_graph(vocabulary=len(words) + 4, dimension=8, seed=seed, iterations=1, flat=flat)
+        (folder / self.GRAPH / "model.onnx").write_bytes(graph.SerializeToString())
+        return folder
+
+    @classmethod
+    def export(
+        cls, spec: ModelSpec, checkpoint: Path, target: Path, *, data: Path, progress: Callable[[str], None]
+    ) -> Manifest:
+        """What `export.exporting.export_checkpoint` does, in a moment."""
+        progress("Export to ONNX")
+        assert isinstance(spec, EmbedderSpec)
+        shutil.copyfile(checkpoint / cls.GRAPH / "model.onnx", target / "model.onnx")
+        shutil.copyfile(checkpoint / "tokenizer.json", target / "tokenizer.json")
+        files = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in target.iterdir()}
+        source = {"name": "tiny", "license": "MIT", "libraries": {}}
+        return write_manifest(
+            target,
+            {
+                "schema": 1,
+                "model": spec.model,
+                "source": {**source, "recipe": recipe_of(spec, files=checkpoint_files(checkpoint))},
+                "precision": "fp32",
+                "prefixes": dict(spec.prefixes),
+                "max_length": spec.max_length,
+                "dimension": spec.dimension,
+                "outputs": dict(spec.outputs),
+                "files": files,
+                "checks": {"cosine_onnx": 1.0},
+            },
+        )
+
+
+@pytest.fixture
+def tiny_checkpoints(tmp_path: Path) -> TinyCheckpoints:
+    return TinyCheckpoints(tmp_path / "checkpoints")
+
+
+@pytest.fixture
+def tiny_golden() -> RetrievalSet:
+    """Every passage of three words, and the question that has the same."""
+    texts = [f"{left} {right} {last}" for left in "甲乙丙丁" for right in ("报销", "比例") for last in ("门诊", "住院")]
+    questions = tuple(Question(text, frozenset({place})) for place, text in enumerate(texts))
+    return RetrievalSet("tiny", "0" * 64, tuple(texts), questions)

@@ -29,7 +29,7 @@ from orchestrator.commands.model_serving import callers_triton, some_triton
 from orchestrator.errors import GateError, TriasError
 from orchestrator.settings import Settings
 
-__all__ = ["Steps", "promote_candidate", "run_publish", "run_rollback"]
+__all__ = ["run_publish", "run_rollback"]
 
 EXIT_REFUSED = 1
 EXIT_INTERRUPTED = 130
@@ -147,18 +147,6 @@ def run_rollback(settings: Settings, name: str, *, to: str, as_json: bool) -> in
     else:
         _tell(Console(), outcome, None)
     return 0
-
-
-async def promote_candidate(settings: Settings, model: str, fingerprint: str, steps: Steps) -> Outcome:
-    """Make an embedder's candidate live, once its vectors answer queries; for `trias ingest reindex`.
-
-    Raises:
-        NotFoundError: the model has no candidate of this fingerprint.
-        TriasError: Triton could not load it.
-    """
-    async with callers_triton(settings, model) as serving:
-        folder = settings.paths.model_repository / model
-        return await LiveModel(folder, serving, _rules(settings), progress=steps.begin).promote_candidate(fingerprint)
 
 
 async def _go_live(
