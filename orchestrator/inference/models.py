@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Embedder", "Embedding", "TextKind"]
+__all__ = ["Classification", "Classifier", "Embedder", "Embedding", "QuestionReading", "SlotSpan", "TextKind"]
 
 TextKind = Literal["query", "passage"]
 
@@ -48,3 +48,61 @@ class Embedder(Protocol):
 
     async def fingerprint(self) -> str:
         """The fingerprint of the version that would answer now."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlotSpan:
+    """A slot as a model sees it: characters [start, end) of the text; ``confidence`` in [0,1] is the model's own."""
+
+    slot_type: str
+    start: int
+    end: int
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionReading:
+    """What a classifier makes of one question.
+
+    Attributes:
+        shares: float64, shape [intents], summing to 1: the chance of each intent as the model has it.
+        spans: slots in order, without overlaps.
+    """
+
+    shares: npt.NDArray[np.float64]
+    spans: tuple[SlotSpan, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Classification:
+    """Readings of some questions.
+
+    Attributes:
+        intents: what the shares stand for, in order.
+        readings: one a text, in the order of the texts.
+        fingerprint: of the model version that made them.
+        model_ms: milliseconds spent waiting for Triton.
+    """
+
+    intents: tuple[str, ...]
+    readings: tuple[QuestionReading, ...]
+    fingerprint: str
+    model_ms: float
+
+
+class Classifier(Protocol):
+    """Questions to intent and slots, through Triton."""
+
+    async def classify(self, texts: Sequence[str], *, timeout_s: float | None = None) -> Classification:
+        """Classify ``texts``.
+
+        Args:
+            texts: any number of questions.
+            timeout_s: at most this long, retries included; the configured deadline where None.
+
+        Raises:
+            ModelNotFoundError: no such model is served.
+            ModelUnavailableError: Triton or the model does not answer; retries are used up.
+            DeadlineExceededError: the time is up.
+            FingerprintMismatchError: model and tokenizer do not belong together.
+        """

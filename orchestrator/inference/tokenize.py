@@ -93,6 +93,20 @@ class TextTokenizer:
             return self._encode(prepared)
         return await asyncio.to_thread(self._encode, prepared)
 
+    def encode_with_offsets(self, text: str, *, prefix: str = "") -> tuple[list[int], list[tuple[int, int]]]:
+        """Token ids of one short text, and where each token stands in it: characters [start, end).
+
+        Special tokens and those of the prefix stand at (0, 0).
+        """
+        prepared = _without_surrogates(prefix + text[: self._max_chars])
+        encoding = self._tokenizer.encode(prepared)
+        skip = len(prefix)
+        offsets = [
+            (0, 0) if special or end <= skip else (max(start - skip, 0), end - skip)
+            for (start, end), special in zip(encoding.offsets, encoding.special_tokens_mask, strict=True)
+        ]
+        return self._disarmed(encoding), offsets
+
     def _encode(self, texts: list[str]) -> list[list[int]]:
         try:
             encodings = self._tokenizer.encode_batch_fast(texts)
