@@ -90,6 +90,7 @@ class InferenceSettings(_Section):
     buckets: tuple[int, ...] = Field((16, 32, 64, 128, 256, 512), description="padded lengths, in tokens")
     max_concurrent_requests: int = Field(4, ge=1, description="requests with questions in flight to one model")
     max_concurrent_passages: int = Field(2, ge=1, description="requests with passages, which questions shall overtake")
+    max_concurrent_generations: int = Field(1, ge=1, description="completions asked for at once; more on a GPU")
     cache_entries: int = Field(4096, ge=0, description="query vectors kept in memory")
 
 
@@ -198,6 +199,10 @@ class ReasonerSettings(_Section):
     keep_relevance: float = Field(0.7, ge=0, le=1, description="of the best sentence's; the rest is left out")
     support_coverage: float = Field(0.9, gt=0, le=1, description="share of a sentence that its source must hold")
     max_list_chars: int = Field(800, ge=50, description="a list no longer than this is quoted whole")
+    model_claims: bool = Field(False, description="have the served reasoner word the claims that are shown")
+    claim_budget_s: float = Field(0.6, gt=0, description="claims that it has not worded by then stay extractive")
+    claims_worded: int = Field(3, ge=1, description="at most, of one answer")
+    claim_cache_entries: int = Field(4096, ge=0, description="worded claims kept in memory")
 
 
 class BudgetSettings(_Section):

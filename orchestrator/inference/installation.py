@@ -18,7 +18,9 @@ from orchestrator.settings import PROJECT
 __all__ = ["TritonInstallation", "build_backend_directory", "find_triton"]
 
 STUB = "triton_python_backend_stub"
-ONNXRUNTIME_BACKEND = Path("backends") / "onnxruntime" / "model.py"
+BACKENDS, BACKEND_FILE = "backends", "model.py"
+# Our Python-based backends; a model repository may bring its own version of each.
+OWN_BACKENDS = ("genai", "onnxruntime")
 INSTALL_HINT = "Install it: pip install 'trias[local]'."
 
 
@@ -88,29 +90,35 @@ def build_backend_directory(installation: TritonInstallation, *, repository: Pat
 
     Args:
         installation: where the wheel's parts lie.
-        repository: the model repository; its ``backends/onnxruntime/model.py`` is used, or else the project's own.
+        repository: the model repository; its ``backends/<name>/model.py`` is used, or else the project's own.
         target: the folder to fill.
 
     Raises:
-        ConfigurationError: the onnxruntime backend is found in neither place, or the folder cannot be written.
+        ConfigurationError: a backend is found in neither place, or the folder cannot be written.
     """
-    candidates = [folder / ONNXRUNTIME_BACKEND for folder in (repository, PROJECT / "model_repository")]
-    backend = next((path for path in candidates if path.is_file()), None)
-    if backend is None:
-        raise ConfigurationError(
-            f"The onnxruntime backend is missing: {candidates[0]}.", hint="Check paths.model_repository."
-        )
+    backends = {name: _own_backend(repository, name) for name in OWN_BACKENDS}
     try:
         _copy(installation.stub, target / "python" / STUB)
         for part in installation.python_backend.iterdir():
             if part.is_file():
                 _copy(part, target / "python" / part.name)
-        _copy(backend, target / "onnxruntime" / "model.py")
+        for name, path in backends.items():
+            _copy(path, target / name / BACKEND_FILE)
     except OSError as error:
         raise ConfigurationError(
             f"The backend directory {target} cannot be written: {error}.", hint="Check paths.data."
         ) from None
     return target
+
+
+def _own_backend(repository: Path, name: str) -> Path:
+    folders = (repository / BACKENDS, PROJECT / "model_repository" / BACKENDS)
+    for folder in folders:
+        if (folder / name / BACKEND_FILE).is_file():
+            return folder / name / BACKEND_FILE
+    raise ConfigurationError(
+        f"The {name} backend is missing: {folders[0] / name / BACKEND_FILE}.", hint="Check paths.model_repository."
+    )
 
 
 def _libpython_folder(python: str) -> Path:

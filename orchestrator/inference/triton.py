@@ -18,18 +18,22 @@ from orchestrator.inference.failures import as_trias_error
 
 __all__ = ["Inference", "TritonClient"]
 
-# Triton's names for the numeric types; strings (BYTES) have a framing of their own and are not needed by tensor models.
+# Triton's names for the numeric types; strings (BYTES) have a framing of their own.
 TYPES: dict[str, np.dtype[Any]] = {
     "BOOL": np.dtype(np.bool_),
     "UINT8": np.dtype(np.uint8),
     "INT8": np.dtype(np.int8),
     "INT32": np.dtype(np.int32),
     "INT64": np.dtype(np.int64),
+    "UINT64": np.dtype(np.uint64),
     "FP16": np.dtype(np.float16),
     "FP32": np.dtype(np.float32),
     "FP64": np.dtype(np.float64),
 }
 NAMES = {dtype: name for name, dtype in TYPES.items()}
+BYTES = "BYTES"
+# Before each string of a BYTES tensor stands its length: four bytes, little-endian.
+LENGTH_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +79,7 @@ class TritonClient:
 
         Args:
             model: its name.
-            inputs: tensors by name, of numeric types.
+            inputs: tensors by name, of numeric types, or of dtype object with ``bytes`` in them (strings, in UTF-8).
             outputs: the tensors wanted; all where empty.
             timeout_s: of the call.
             priority: of the request in the model's queue: 1 is the highest, 0 the model's default.
@@ -86,8 +90,9 @@ class TritonClient:
         """
         request = service_pb2.ModelInferRequest(model_name=model, model_version=version)
         for name, tensor in inputs.items():
-            request.inputs.add(name=name, datatype=NAMES[tensor.dtype], shape=tensor.shape)
-            request.raw_input_contents.append(tensor.tobytes())
+            strings = tensor.dtype == np.object_
+            request.inputs.add(name=name, datatype=BYTES if strings else NAMES[tensor.dtype], shape=tensor.shape)
+            request.raw_input_contents.append(_framed(tensor) if strings else tensor.tobytes())
         for name in outputs:
             request.outputs.add(name=name)
         if priority:
@@ -101,10 +106,33 @@ class TritonClient:
     def _tensors(self, reply: Any) -> dict[str, npt.NDArray[Any]]:
         try:
             return {
-                output.name: np.frombuffer(content, TYPES[output.datatype]).reshape(tuple(output.shape))
+                output.name: _tensor(content, output.datatype).reshape(tuple(output.shape))
                 for output, content in zip(reply.outputs, reply.raw_output_contents, strict=True)
             }
         except (ValueError, KeyError) as error:
             raise ModelError(
                 f"Model '{reply.model_name}' on {self.address} answered with tensors that cannot be read: {error}."
             ) from None
+
+
+def _tensor(content: bytes, datatype: str) -> npt.NDArray[Any]:
+    return _strings(content) if datatype == BYTES else np.frombuffer(content, TYPES[datatype])
+
+
+def _framed(strings: npt.NDArray[Any]) -> bytes:
+    return b"".join(len(one).to_bytes(LENGTH_BYTES, "little") + one for one in strings.reshape(-1))
+
+
+def _strings(content: bytes) -> npt.NDArray[Any]:
+    """The strings of a BYTES tensor, as ``bytes``, in one dimension."""
+    found: list[bytes] = []
+    place = 0
+    while place < len(content):
+        end = place + LENGTH_BYTES + int.from_bytes(content[place : place + LENGTH_BYTES], "little")
+        if end > len(content):
+            raise ValueError("a string ends before its length")
+        found.append(content[place + LENGTH_BYTES : end])
+        place = end
+    strings = np.empty(len(found), dtype=np.object_)
+    strings[:] = found
+    return strings
