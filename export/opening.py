@@ -13,7 +13,7 @@ from tokenizers import Tokenizer
 from export import heads
 from export.adapter import check_base, is_adapter, merge_adapter
 from export.base import TOKENIZER, WEIGHTS, Base
-from export.checkpoint import load_checkpoint, load_classifier, read_tensors
+from export.checkpoint import check_architecture, check_sizes, load_checkpoint, load_classifier, read_tensors
 from export.gates import check_same_tokenizer
 from export.spec import EmbedderSpec, EncoderSpec, RerankerSpec, RouterSpec
 from orchestrator.errors import BuildError
@@ -54,6 +54,9 @@ def open_checkpoint(spec: EncoderSpec, checkpoint: Path, base: Base) -> Opened:
     if adapter:
         check_base(checkpoint, base.folder / WEIGHTS)
     own_head = isinstance(spec, RerankerSpec) and spec.head == "classifier"
+    if spec.sizes is not None:
+        check_architecture(whole, spec.architecture)
+        check_sizes(whole, spec.sizes)
     model: Any = load_classifier(whole) if own_head else load_checkpoint(whole, spec.architecture)
     if adapter:
         model = merge_adapter(model, checkpoint)

@@ -21,6 +21,7 @@ __all__ = [
     "RerankerGates",
     "RouterGates",
     "Serving",
+    "Sizes",
     "Source",
     "TensorRtOptions",
 ]
@@ -69,6 +70,20 @@ class HubSource(_Published):
 
 
 Source = Annotated[PackedSource | GgufSource | HubSource, Field(discriminator="type")]
+
+
+class Sizes(Part):
+    """What a checkpoint's ``config.json`` says of its architecture; memory budgets are reckoned from it."""
+
+    layers: int = Field(ge=1)
+    hidden: int = Field(ge=1)
+    heads: int = Field(ge=1)
+    intermediate: int = Field(ge=1)
+    vocabulary: int = Field(ge=1)
+    positions: int = Field(ge=1, description="max_position_embeddings")
+    kv_heads: int | None = Field(None, ge=1, description="num_key_value_heads; None: as many as heads")
+    head_dim: int | None = Field(None, ge=1, description="None: hidden / heads")
+    tied: bool = Field(True, description="the output layer is the word table")
 
 
 class Precisions(Part):
@@ -129,7 +144,7 @@ class Serving(Part):
 class TensorRtOptions(Part):
     """The TensorRT execution provider: off unless it was measured faster, for it builds anew outside its profile."""
 
-    precision: Literal["FP32", "FP16", "BF16"] = "FP16"
+    precision: Literal["FP32", "FP16"] = "FP16"
     min_shape: tuple[int, int] = Field((1, 16), description="rows, tokens")
     opt_shape: tuple[int, int]
     max_shape: tuple[int, int]

@@ -14,6 +14,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 import onnx
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from onnxruntime.quantization.matmul_nbits_quantizer import DefaultWeightOnlyQuantConfig, MatMulNBitsQuantizer
@@ -76,7 +77,9 @@ def _in_blocks(graph: onnx.ModelProto, *, bits: int, operator: str, exclude: lis
         quant_axes=(("MatMul", 0), ("Gather", 1)),
     )
     quantizer = MatMulNBitsQuantizer(graph, algo_config=config, nodes_to_exclude=exclude)
-    quantizer.process()
+    # A block of zeros (the padding's row, say) has the scale zero: 0/0, and whatever it gives times zero is zero.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        quantizer.process()
     quantised: onnx.ModelProto = quantizer.model.model
     return quantised
 

@@ -18,7 +18,7 @@ Hashes = Mapping[str, str]
 # Raised by hand when the build code changes what it makes: versions built by older code are then made anew.
 BUILD_CODE = 1
 # How a model is served and judged does not change what it is.
-BESIDES = {"serving", "gpu", "quality", "adapter"}
+BESIDES = {"serving", "gpu", "quality", "adapter", "sizes"}
 # What of a checkpoint's folder is exported; run cards and notes are not.
 EXPORTED = ("*.safetensors", "*.bin", "*.pt", "adapter_config.json", "config.json", "labels.json", "tokenizer.json")
 

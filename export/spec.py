@@ -22,6 +22,7 @@ from export.parts import (
     RerankerGates,
     RouterGates,
     Serving,
+    Sizes,
     Source,
 )
 from orchestrator.errors import ConfigurationError, NotFoundError
@@ -58,6 +59,7 @@ class AnySpec(Part):
     model: str = Field(pattern=NAME, description="its folder in the model repository, and its name in Triton")
     source: Source
     checkpoint: str = Field(pattern=FOLDER, description="its folder under <data>/checkpoints")
+    sizes: Sizes | None = Field(None, description="checked against the checkpoint where it is given")
     adapter: str = Field(
         "", pattern=rf"{FOLDER}|^$", description="folder under adapters/ that the default build merges"
     )

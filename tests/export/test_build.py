@@ -46,6 +46,7 @@ def spec(packed: Path) -> EmbedderSpec:
             "gates": LOOSE,
             "dimension": 64,
             "max_length": 160,
+            "sizes": None,
             "buckets": (16, 64, 160),
             "checkpoint": "tiny",
             "full_precision": keep,

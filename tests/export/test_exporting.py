@@ -19,6 +19,7 @@ from tokenizers import Tokenizer
 
 from export.base import ensure_base
 from export.checkpoint import load_checkpoint
+from export.config import render_config
 from export.exporting import export_checkpoint
 from export.heads import DenseEncoder, PairScorer, QuestionClassifier
 from export.manifest import Manifest, read_manifest
@@ -27,6 +28,8 @@ from export.parts import EmbedderGates, PackedSource, Precisions, RerankerGates,
 from export.runs import encode, onnx_outputs, torch_outputs
 from export.spec import EmbedderSpec, EncoderSpec, RerankerSpec, RouterSpec, load_spec
 from orchestrator.errors import BuildError, GateError
+from orchestrator.inference.launcher import TritonServer
+from orchestrator.inference.triton import TritonClient
 
 pytestmark = pytest.mark.slow
 HIDDEN = 64
@@ -60,6 +63,7 @@ def tiny_spec(model: str, packed: Path, **changes: Any) -> EncoderSpec:
         "source": source,
         "gates": gates[model],
         "max_length": 160,
+        "sizes": None,
         "buckets": (16, 64, 160),
         "checkpoint": "tiny",
         "full_precision": (),
@@ -125,7 +129,7 @@ def merged_module(model: str, base: Path) -> torch.nn.Module:
         for name, weight in whole.named_parameters():
             if "lora_" in name:
                 weight.copy_(weight.half().float())
-    encoder: Any = whole.merge_and_unload().eval()  # type: ignore[operator]
+    encoder: Any = whole.merge_and_unload().eval()
     heads = {name: tensor.half().float() for name, tensor in HEADS.items()}
     if model == "embedder":
         return DenseEncoder(encoder).eval()
@@ -289,3 +293,34 @@ def test_specs_of_one_base_share_it(packed: Path, data: Path, base: Path) -> Non
         ensure_base(spec, data, progress=steps.append)
     assert steps == []
     assert (base / "model.safetensors").stat().st_mtime_ns == before
+
+
+@pytest.mark.triton
+async def test_the_rendered_configuration_serves_each_kind(
+    packed: Path, data: Path, adapter: Path, tmp_path: Path, launcher_settings: Any
+) -> None:
+    repository = tmp_path / "model_repository"
+    for model in ("embedder", "reranker", "router"):
+        spec = tiny_spec(model, packed)
+        (repository / model).mkdir(parents=True)
+        export(spec, adapter, data, repository / model / "1")
+        (repository / model / "config.pbtxt").write_text(render_config(spec), encoding="utf-8")
+    ids = np.array([[0, 5, 6, 7, 8, 2], [0, 9, 2, 1, 1, 1]], np.int64)
+    inputs = {"input_ids": ids, "attention_mask": (ids != 1).astype(np.int64)}
+    short = {name: rows[1:, :3] for name, rows in inputs.items()}
+    async with TritonServer(launcher_settings, repository=repository, data=tmp_path / "triton") as server:
+        client = TritonClient(server.grpc_address)
+        try:
+            found = {model: (await client.infer(model, inputs, timeout_s=60)).outputs for model in server.models}
+            alone = (await client.infer("router", short, timeout_s=60)).outputs
+        finally:
+            await client.close()
+    assert {model: {name: value.shape for name, value in outputs.items()} for model, outputs in found.items()} == {
+        "embedder": {"dense": (2, HIDDEN)},
+        "reranker": {"score": (2, 1)},
+        "router": {"intent": (2, 3), "slots": (2, 6, 3)},
+    }
+    # A row's labels are its own, bit by bit, and zero where it is padded.
+    np.testing.assert_array_equal(found["router"]["slots"][1, :3], alone["slots"][0])
+    assert np.all(found["router"]["slots"][1, 3:] == 0)
+    np.testing.assert_array_equal(found["router"]["intent"][1], alone["intent"][0])

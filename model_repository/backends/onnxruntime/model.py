@@ -6,7 +6,7 @@ It runs inside Triton's Python stub on `<model>/<version>/model.onnx` with the C
 * `intra_op_thread_count`, `inter_op_thread_count`: threads of one run; 0 leaves the choice to onnxruntime.
 * `row_wise`: "true" runs each row alone, cut to the length that its attention mask says. Padding and neighbours
   then cannot touch a row's result, not by one bit; dynamically quantised graphs need that, since their scales are
-  taken over all that is in the batch.
+  taken over all that is in the batch. What an output holds for padding is then zero.
 
 An error concerns one request only and says in one line what is wrong; the other requests of the batch are served.
 """
@@ -60,6 +60,10 @@ class TritonPythonModel:
             raise pb_utils.TritonModelException(f"{path} cannot be opened: {_one_line(error)}") from None
         self._inputs = [node.name for node in self._session.get_inputs()]
         self._outputs = [output["name"] for output in config["output"]]
+        # A size that the graph leaves open, other than the number of rows, is that of the text.
+        self._per_token = {
+            node.name for node in self._session.get_outputs() if any(isinstance(size, str) for size in node.shape[1:2])
+        }
         self._batched = config.get("max_batch_size", 0) > 0
         self._row_wise = parameters.get("row_wise", "false").lower() == "true"
         self._check_names(path, {item["name"] for item in config["input"]})
@@ -120,8 +124,17 @@ class TritonPythonModel:
                 name: tensor[row : row + 1, :length] if tensor.shape == mask.shape else tensor[row : row + 1]
                 for name, tensor in tensors.items()
             }
-            results.append(self._run(alone))
+            results.append(self._padded(self._run(alone), mask.shape[1] - length))
         return [np.concatenate(column) for column in zip(*results, strict=True)]
+
+    def _padded(self, outputs: list[np.ndarray], missing: int) -> list[np.ndarray]:
+        """Give outputs that hold something for each token as many places as the request has; the rest are zero."""
+        if not missing:
+            return outputs
+        return [
+            np.pad(output, [(0, 0), (0, missing), *[(0, 0)] * (output.ndim - 2)]) if name in self._per_token else output
+            for name, output in zip(self._outputs, outputs, strict=True)
+        ]
 
     def _tensors_of(self, request: Any) -> Tensors:
         if request.is_cancelled():
