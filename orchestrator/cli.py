@@ -10,7 +10,19 @@ import typer
 import yaml
 from rich.console import Console
 
-from orchestrator.commands import ask, configuration, data, doctor, evaluate, ingest, models, publish, serve, triton
+from orchestrator.commands import (
+    ask,
+    configuration,
+    data,
+    doctor,
+    evaluate,
+    finetune,
+    ingest,
+    models,
+    publish,
+    serve,
+    triton,
+)
 from orchestrator.errors import ConfigurationError, TriasError
 from orchestrator.settings import load_settings
 
@@ -27,6 +39,7 @@ app.command("serve")(serve.serve)
 app.command("ask")(ask.ask)
 app.add_typer(ingest.app, name="ingest")
 app.add_typer(data.app, name="data")
+app.add_typer(finetune.app, name="finetune")
 app.command("publish")(publish.publish)
 app.command("rollback")(publish.rollback)
 app.add_typer(models.app, name="models")
