@@ -83,11 +83,19 @@ model_transaction_policy {{ decoupled: {decoupled} }}
 """
 GENAI_REST = """\
 instance_group [ {{ count: {instances} kind: KIND_CPU }} ]
+# Batches of one, for the model has no batch dimension; it is the queue that is wanted. A full queue, or a request that
+# waited too long, is answered UNAVAILABLE.
+dynamic_batching {{
+  default_queue_policy {{
+    timeout_action: REJECT
+    default_timeout_microseconds: {queue_timeout_us}
+    allow_timeout_override: true
+    max_queue_size: {queue_size}
+  }}
+}}
 parameters {{ key: "threads" value {{ string_value: "{threads}" }} }}
 parameters {{ key: "max_input_tokens" value {{ string_value: "{max_input}" }} }}
 parameters {{ key: "max_output_tokens" value {{ string_value: "{max_output}" }} }}
-parameters {{ key: "max_queue_size" value {{ string_value: "{queue_size}" }} }}
-parameters {{ key: "queue_timeout_us" value {{ string_value: "{queue_timeout_us}" }} }}
 """
 # llmapi's model.py sets the batch size and the transaction policy itself, from model.yaml, when Triton completes the
 # configuration: they must not be here, and Triton must not be started with --disable-auto-complete-config.
