@@ -3,10 +3,11 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+LLM    ?= .venv-llm
 EXTRAS := local,ingest,export,loadtest,dev
 
 .DEFAULT_GOAL := help
-.PHONY: help setup models demo test check lint types imports proto bench clean
+.PHONY: help setup llm models demo test check lint types imports proto bench clean
 
 help: ## Show what each target does
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  \033[1m%-8s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,6 +20,14 @@ $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check torch==2.13.0
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
+	@touch $@
+
+llm: $(LLM)/.installed ## Make .venv-llm, in which language models are built (their libraries clash with the rest)
+
+$(LLM)/.installed: pyproject.toml
+	test -x $(LLM)/bin/python || $(PYTHON) -m venv $(LLM)
+	$(LLM)/bin/pip install --quiet --disable-pip-version-check torch==2.13.0
+	$(LLM)/bin/pip install --quiet --disable-pip-version-check '.[llm]'
 	@touch $@
 
 models: $(STAMP) ## Make the models that Triton serves (a minute or two; quick the second time)
@@ -37,7 +46,7 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 
 types: $(STAMP)
-	$(BIN)/mypy orchestrator ingest export evaluation loadtest scripts
+	$(BIN)/mypy orchestrator ingest export evaluation finetune loadtest scripts
 
 imports: $(STAMP)
 	$(BIN)/lint-imports --no-cache

@@ -67,7 +67,7 @@ def ensure_base(spec: AnySpec, data: Path, *, force: bool = False, progress: Pro
         return Base(folder)
     from export.gguf import ensure_gguf  # noqa: PLC0415 (only where a language model is built)
 
-    return Base(folder, ensure_gguf(source, folder, progress))
+    return Base(folder, checks=ensure_gguf(source, folder, progress, force=force))
 
 
 def _ensure_unpacked(spec: AnySpec, packed: Path, folder: Path, *, force: bool, progress: Progress) -> dict[str, float]:
