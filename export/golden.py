@@ -5,8 +5,8 @@ One folder or file a kind of model, JSON lines, plain or gzipped:
 - *retrieval* (embedder, reranker): a folder with ``corpus.jsonl`` (``id``, ``title``, ``content``), ``queries.jsonl``
   (``id``, ``text``) and ``qrels.tsv`` (query, passage, relevance), as `trias eval` reads them.
 - *routing* (router): rows of ``text``, ``intent`` and ``slots``, each a ``type``, ``start`` and ``end`` in the text.
-- *claims* (reasoner): rows of ``clause``, the ``number`` that a claim about it must hold, as written, and ``topic``,
-  words of which it must hold one.
+- *claims* (reasoner): rows of ``clause``, ``question``, the ``number`` that the claim must hold, as written (empty for
+  none), and ``topic``, a list of lists of words: of each list the claim must hold one.
 """
 
 from __future__ import annotations
@@ -87,11 +87,12 @@ class RoutingSet:
 
 @dataclass(frozen=True, slots=True)
 class LabelledClause:
-    """A clause, the number that its claim must hold, and words of which it must hold one."""
+    """A clause, what is asked of it, the number that its claim must hold, and words, one of each group."""
 
     clause: str
+    question: str
     number: str
-    topic: tuple[str, ...]
+    topic: tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +174,8 @@ def _labelled_text(row: dict[str, Any]) -> LabelledText:
 
 
 def _labelled_clause(row: dict[str, Any]) -> LabelledClause:
-    topic = row["topic"]
-    words = (topic,) if isinstance(topic, str) else tuple(map(str, topic))
-    return LabelledClause(_string(row, "clause"), _string(row, "number"), words)
+    topic = tuple(tuple(map(str, group)) for group in row["topic"])
+    return LabelledClause(_string(row, "clause"), _string(row, "question"), _string(row, "number"), topic)
 
 
 def _string(row: dict[str, Any], field: str) -> str:
