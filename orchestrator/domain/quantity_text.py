@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from decimal import Decimal
+from functools import lru_cache
 
 from orchestrator.domain.bounds import bounded, merge_ranges
 from orchestrator.domain.dates import CalendarSpan, find_calendar
@@ -80,14 +81,18 @@ def label_spans(text: str) -> list[tuple[int, int]]:
     return [match.span() for match in _LABELS.finditer(_ENDLESS.sub(_blank, fold(text)))]
 
 
-def parse_quantities(text: str) -> list[Quantity]:
+def parse_quantities(text: str) -> tuple[Quantity, ...]:
     """The quantities of a sentence, in order; ranges are one quantity.
 
     Args:
         text: one sentence; longer texts work, but words of one sentence may then bound a number of the next.
     """
     if not _NUMERIC.search(text):
-        return []
+        return ()
+    return _kept(text) if len(text) <= _LONGEST_KEPT else _parse(text)
+
+
+def _parse(text: str) -> tuple[Quantity, ...]:
     folded = fold(text)
     masked = _mask(folded)
     cores = _cores(masked)
@@ -101,9 +106,14 @@ def parse_quantities(text: str) -> list[Quantity]:
         quantity = bounded(core, folded, left, right)
         if not _is_article(quantity):
             quantities.append(quantity)
-    return [
+    return tuple(
         quantity._replace(text=text[quantity.start : quantity.end]) for quantity in merge_ranges(quantities, folded)
-    ]
+    )
+
+
+# A sentence is read for its claims, and again when the answer that quotes it is verified.
+_kept = lru_cache(maxsize=2048)(_parse)
+_LONGEST_KEPT = 1000
 
 
 def _mask(folded: str) -> str:

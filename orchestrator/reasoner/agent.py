@@ -10,7 +10,7 @@ from concurrent.futures import Executor
 
 from orchestrator.domain.pack import DomainPack
 from orchestrator.errors import InvalidFieldError
-from orchestrator.reasoner.evidence import PackReader
+from orchestrator.reasoner.reading import PackReader
 from orchestrator.reasoner.reasoning import Reasoning
 from orchestrator.settings import ReasonerSettings
 from trias.v1 import common_pb2, reasoner_service_pb2

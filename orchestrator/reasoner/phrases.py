@@ -6,13 +6,19 @@ Nothing is added: a claim's text holds only characters of its sentence, in the s
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
+from itertools import accumulate
 
 from orchestrator.domain.lexicon import SlotMatch
 from orchestrator.domain.quantity import Quantity
 from orchestrator.reasoner.matters import MatterHit
 
-__all__ = ["key_phrase", "number_phrase", "pieces"]
+__all__ = ["CLAIM_CHARACTERS", "Run", "key_phrase", "number_phrase", "pieces", "runs_of"]
+
+# A claim is no longer than this.
+CLAIM_CHARACTERS = 15
+Run = tuple[int, int, float]
+"""Characters [start, end) of a sentence, and what they are worth whatever the question."""
 
 _PUNCTUATION = "，,；;。：:、！？!?（）()《》“”\"' \t\n　|"
 # Words that open a new piece: a phrase may be cut before them. Not where they are part of another word (参与, 行为).
@@ -23,10 +29,14 @@ _OPENERS = (
 )
 # Words after which a phrase may be cut.
 _CLOSERS = "的|之日起|以上|以下|以内|等|[时后前内](?=[，,；;。：:]|$)"
-_CUTS = re.compile(rf"(?P<stop>[{re.escape(_PUNCTUATION)}]+)|(?P<opens>{_OPENERS})|(?:{_CLOSERS})")
+# What one of these begins with: nothing else is tried elsewhere in the sentence.
+_CUT_STARTS = "应可不必禁严需无有负依按根或以是包给处并责超与和为由经从自对在向将的之等时后前内"
+_CUTS = re.compile(
+    rf"(?=[{re.escape(_PUNCTUATION)}{_CUT_STARTS}])(?:(?P<stop>[{re.escape(_PUNCTUATION)}]+)|(?P<opens>{_OPENERS})|(?:{_CLOSERS}))"
+)
 # An item's number, and words that join a phrase to what is left out.
 _LEADING = re.compile(
-    r"^(?:[（(]?[一二三四五六七八九十\d]{1,3}[)）、.．]\s?|或者|以及|并且|并|和|与|但是|但|且|而|其中)+"
+    r"(?:[（(]?[一二三四五六七八九十\d]{1,3}[)）、.．]\s?|或者|以及|并且|并|和|与|但是|但|且|而|其中)+"
 )
 _MODALS = re.compile(r"不得|应当|可以|必须|不予|禁止|严禁|无需|无须|有权|不纳入|不享受|不适用|是指|负责|给予|责令|予以")
 # A shorter term than this says too little on its own.
@@ -85,7 +95,11 @@ def number_phrase(
 
 
 def key_phrase(
-    text: str, grams: set[str], limit: int, required: tuple[int, int] | None = None
+    text: str,
+    grams: Container[str],
+    limit: int,
+    required: tuple[int, int] | None = None,
+    runs: Sequence[Run] | None = None,
 ) -> tuple[str, tuple[int, int]]:
     """A claim of a sentence without a number: the run of pieces that says most, at most ``limit`` characters.
 
@@ -94,16 +108,15 @@ def key_phrase(
         grams: bigrams of the question, which make a run worth more.
         limit: characters at most.
         required: words that may not be dropped: what forbids or denies.
+        runs: what `runs_of` says of the sentence, where it is known already.
 
     Returns:
         The phrase, and the span of the sentence that it was taken from.
     """
-    opening = _LEADING.match(text)
-    first = opening.end() if opening else 0
-    span = _best_run(text, first, grams, limit, required)
-    joint = _LEADING.match(text[span[0] : span[1]])
-    if joint and joint.end() < span[1] - span[0]:
-        span = (span[0] + joint.end(), span[1])
+    span = _best_run(text, grams, limit, required, runs_of(text, limit, required) if runs is None else runs)
+    joint = _LEADING.match(text, *span)
+    if joint and joint.end() < span[1]:
+        span = (joint.end(), span[1])
     if required is None or _holds(span, required):
         return text[span[0] : span[1]], span
     if span[0] < required[1] and required[0] < span[1]:
@@ -113,26 +126,54 @@ def key_phrase(
     return "".join(text[start:end] for start, end in ends), (ends[0][0], ends[-1][1])
 
 
-def _best_run(text: str, first: int, grams: set[str], limit: int, required: tuple[int, int] | None) -> tuple[int, int]:
-    """Neighbouring pieces of one segment that hold most of the question's bigrams; the longer one of equals."""
-    best: tuple[float, int, int, int] | None = None
-    room = limit - (required[1] - required[0] if required else 0)
+def runs_of(text: str, limit: int, required: tuple[int, int] | None = None) -> tuple[Run, ...]:
+    """The runs of neighbouring pieces of a sentence that a claim can be made of, whatever the question.
+
+    Args:
+        text: the sentence.
+        limit: characters at most.
+        required: words that a claim may not drop: a run without them must leave room for them.
+    """
+    first = _first(text)
+    room = _room(limit, required)
+    has_modal = _MODALS.search(text, first) is not None
+    runs: list[Run] = []
     for spans in pieces(text, first):
         for left, (start, _) in enumerate(spans):
+            has_leading = _LEADING.match(text, start, spans[-1][1]) is not None
             for _, end in spans[left:]:
                 if end - start > limit:
                     break
                 complete = required is None or _holds((start, end), required)
                 if not complete and end - start > room:
                     continue
-                run = text[start:end]
-                known = sum(1 for index in range(len(run) - 1) if run[index : index + 2] in grams)
-                worth = known + (_MODAL_WORTH if complete and _MODALS.search(run) else 0.0) - bool(_LEADING.match(run))
-                key = (worth, end - start, -start, end)
-                if best is None or key > best:
-                    best = key
-    # Where not one piece is short enough: the start of the sentence, cut to length.
-    return (first, min(len(text), first + room)) if best is None else (-best[2], best[3])
+                worth = _MODAL_WORTH if has_modal and complete and _MODALS.search(text, start, end) else 0.0
+                runs.append((start, end, worth - (has_leading and _LEADING.match(text, start, end) is not None)))
+    return tuple(runs)
+
+
+def _best_run(
+    text: str, grams: Container[str], limit: int, required: tuple[int, int] | None, runs: Sequence[Run]
+) -> tuple[int, int]:
+    """The run that holds most of the question's bigrams; the longer one of equals, then the earlier one."""
+    if not runs:
+        # Not one piece is short enough: the start of the sentence, cut to length.
+        first = _first(text)
+        return first, min(len(text), first + _room(limit, required))
+    # known[i]: how many of the question's bigrams begin before i.
+    known = list(accumulate((text[index : index + 2] in grams for index in range(len(text) - 1)), initial=0))
+    best = max(runs, key=lambda run: (known[run[1] - 1] - known[run[0]] + run[2], run[1] - run[0], -run[0]))
+    return best[0], best[1]
+
+
+def _first(text: str) -> int:
+    """Where a sentence begins behind its item's number and the words that join it to what is left out."""
+    opening = _LEADING.match(text)
+    return opening.end() if opening else 0
+
+
+def _room(limit: int, required: tuple[int, int] | None) -> int:
+    return limit - (required[1] - required[0] if required else 0)
 
 
 def _holds(span: tuple[int, int], inner: tuple[int, int]) -> bool:

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from orchestrator.reasoner import wording
 from orchestrator.reasoner.claims import Claim, extract_claims
 from orchestrator.reasoner.conflicts import Conflict, find_conflicts
-from orchestrator.reasoner.evidence import Evidence, PackReader, Reading, Source, read_sources, relevance_to
+from orchestrator.reasoner.evidence import Evidence, Reading, Source, read_sources, readings_of, relevance_to
 from orchestrator.reasoner.followups import follow_up
 from orchestrator.reasoner.messages import claim_message, conflict_message, ruling_message
 from orchestrator.reasoner.precedence import is_gone
 from orchestrator.reasoner.question import QuestionPart, read_question
+from orchestrator.reasoner.reading import PackReader
 from orchestrator.reasoner.refusal import Assessment, assess
 from orchestrator.reasoner.report import answer_sentences, answer_text, evidence_chains, verification
 from orchestrator.reasoner.rulings import Ruling, rule
@@ -81,12 +82,12 @@ class Reasoning:
         with self._stage("read"):
             parts = read_question(self._request.plan, self._reader.pack, self._reader.matters, self._reader.canonical)
             sources = self._sources()
-            readings = [Reading(source, sentence, self._reader) for source in sources for sentence in source.sentences]
+            readings = readings_of(sources)
             if len(readings) > MAX_SENTENCES:
                 self._unread.append(f"资料共{len(readings)}句，只读了前{MAX_SENTENCES}句")
                 readings = readings[:MAX_SENTENCES]
         with self._stage("weigh"):
-            ranked = [relevance_to(part, readings, self._reader.canonical, self._depth(sources)) for part in parts]
+            ranked = [relevance_to(part, readings, self._depth(sources)) for part in parts]
         with self._stage("claims"):
             claims = extract_claims(parts, ranked, self._settings.max_claims)
         with self._stage("rule"):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from orchestrator.reasoner.evidence import DEFINES, Evidence, Reading
+from orchestrator.reasoner.evidence import Evidence, Reading
 from orchestrator.reasoner.question import QuestionPart
 from trias.v1 import plan_pb2
 
@@ -84,17 +84,20 @@ def assess(
 def _undefined(part: QuestionPart, evidence: Sequence[Evidence]) -> bool:
     if part.question_type != plan_pb2.QUESTION_TYPE_DEFINITION:
         return False
-    return not any(DEFINES.search(item.sentence.text) for item in evidence[:DEFINING_SENTENCES])
+    return not any(item.reading.said.defines for item in evidence[:DEFINING_SENTENCES])
 
 
 def _library(readings: Sequence[Reading]) -> str:
     """Everything that the passages say, titles and headings included, in the pack's usual terms."""
     texts: dict[str, None] = {}
+    source = None
     for reading in readings:
-        canonical = reading.reader.canonical
-        for text in (reading.sentence.text, reading.source.heading, reading.source.document.title):
-            texts[canonical(text)] = None
-            texts[text] = None
+        if reading.source is not source:
+            source = reading.source
+            heading = source.said.heading
+            texts.update(dict.fromkeys((heading.canonical, heading.text, source.title, source.document.title)))
+        texts[reading.said.canonical] = None
+        texts[reading.said.text] = None
     return "\n".join(texts)
 
 

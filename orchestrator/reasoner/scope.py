@@ -31,7 +31,7 @@ def merge(nearer: Scope, wider: Scope) -> Scope:
 
 def years_of(text: str) -> Scope:
     """The years that a text is about: 2024年度."""
-    years = frozenset(_YEAR.findall(text))
+    years = frozenset(_YEAR.findall(text)) if "年度" in text else frozenset()
     return {YEAR: years} if years else {}
 
 
@@ -63,8 +63,12 @@ class ScopeReader:
 
     def of_text(self, text: str) -> Scope:
         """All that a text is limited to: a title, a heading, a lead-in."""
+        return self.of_mentions(text, self.mentions(text)) if text else {}
+
+    def of_mentions(self, text: str, mentions: Sequence[SlotMatch]) -> Scope:
+        """All that a text is limited to whose mentions are known."""
         found: dict[str, set[str]] = {}
-        for match in self.mentions(text):
+        for match in mentions:
             found.setdefault(match.slot_type, set()).add(match.value)
         scope = {dimension: self._narrowest(dimension, values) for dimension, values in found.items()}
         return {**scope, **years_of(text)}
@@ -74,6 +78,8 @@ class ScopeReader:
 
         Where none stand before, those that follow in the same part of the sentence (up to a comma) count.
         """
+        if not mentions:
+            return years_of(text)
         part_end = min((place for mark in "，,；;。" if (place := text.find(mark, end)) >= 0), default=len(text))
         scope: dict[str, frozenset[str]] = {}
         for group in self._groups(text, mentions):
@@ -105,6 +111,8 @@ class ScopeReader:
         """云川省青岚市 is 青岚市: a value that another one lies within adds nothing."""
         slot = self._types[dimension]
         kept = set(values)
+        if len(kept) == 1:
+            return frozenset(kept)
         return frozenset(
             value for value in kept if not any(other != value and slot.covers(value, other) for other in kept)
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from trias.v1 import document_pb2
 
@@ -12,7 +12,8 @@ __all__ = ["Sentence", "split_clause"]
 
 # A full stop inside these pairs ends nothing.
 _OPENING, _CLOSING = "（(《“「【〔", "）)》”」】〕"
-_STOPS = "。！？!?\n"
+_STOPS, _SEMICOLONS, _COLONS = "。！？!?\n", "；;", "：:"
+_SIGNS = re.compile(f"[{re.escape(_OPENING + _CLOSING + _STOPS + _SEMICOLONS + _COLONS)}]")
 # 第十二条, before the text that it labels.
 _LABEL = re.compile(
     r"\s*第[零〇○一二两三四五六七八九十百千\d０-９\s]{1,12}[编章节条](?:之[一二三四五六七八九十\d]+)?[\s　:：]*"
@@ -27,8 +28,7 @@ _HEADING_LIMIT = 30
 _LONG_SENTENCE = 120
 
 
-@dataclass(frozen=True, slots=True)
-class Sentence:
+class Sentence(NamedTuple):
     """One sentence of a clause.
 
     Attributes:
@@ -69,7 +69,7 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
         if "；" not in piece and ";" not in piece:
             yield start, end
             continue
-        parts = list(_cut(text, start, end, "；;"))
+        parts = list(_cut(text, start, end, _SEMICOLONS))
         if any(_ITEM.match(text, *part) for part in parts):
             yield from _whole_items(text, parts)
         elif len(piece) > _LONG_SENTENCE:
@@ -90,29 +90,36 @@ def _whole_items(text: str, parts: list[tuple[int, int]]) -> Iterator[tuple[int,
 
 
 def _cut(text: str, start: int, end: int, stops: str) -> Iterator[tuple[int, int]]:
-    depth, begin, index = 0, start, start
-    while index < end:
-        character = text[index]
-        if character in _OPENING:
-            depth += 1
-        elif character in _CLOSING:
-            depth = max(0, depth - 1)
-        elif character == "\n":
-            # A line's end closes whatever was left open.
-            depth = 0
-        if character in stops and depth == 0:
+    depth, begin, cut = 0, start, start
+    for match in _SIGNS.finditer(text, start, end):
+        if match.start() < cut:
+            continue
+        depth = _depth_after(match[0], depth)
+        if depth:
+            continue
+        if match[0] in stops:
+            cut = match.end()
             # Closing quotes belong to the sentence that they close.
-            while index + 1 < end and text[index + 1] in _CLOSING:
-                index += 1
-            yield begin, index + 1
-            begin = index + 1
-        elif character in "：:" and depth == 0 and _ITEM.match(text, index + 1, end):
+            while cut < end and text[cut] in _CLOSING:
+                cut += 1
+        elif match[0] in _COLONS and _ITEM.match(text, match.end(), end):
             # The lead-in of a list that begins in the same line.
-            yield begin, index + 1
-            begin = index + 1
-        index += 1
+            cut = match.end()
+        else:
+            continue
+        yield begin, cut
+        begin = cut
     if begin < end:
         yield begin, end
+
+
+def _depth_after(sign: str, depth: int) -> int:
+    """How many brackets and quotes are open behind a sign; a line's end closes whatever was left open."""
+    if sign in _OPENING:
+        return depth + 1
+    if sign in _CLOSING:
+        return max(0, depth - 1)
+    return 0 if sign == "\n" else depth
 
 
 def _with_leads(text: str, spans: list[tuple[int, int]]) -> Iterator[Sentence]:

@@ -14,7 +14,7 @@ from orchestrator.domain.lexicon import SlotMatcher
 from orchestrator.domain.pack import DomainPack, load_pack
 from orchestrator.knowledge.clause import snippet_hash_for
 from orchestrator.reasoner.agent import ReasonerAgent
-from orchestrator.reasoner.evidence import PackReader
+from orchestrator.reasoner.reading import PackReader
 from orchestrator.settings import ReasonerSettings
 from trias.v1 import common_pb2, document_pb2, passage_pb2, plan_pb2, reasoner_service_pb2
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from orchestrator.reasoner.drafts import Draft, Support
-from orchestrator.reasoner.evidence import PackReader, read_sources
+from orchestrator.reasoner.evidence import read_sources
+from orchestrator.reasoner.reading import PackReader
 from orchestrator.reasoner.sentences import Sentence
 from orchestrator.reasoner.verifier import Checked, Verifier
 

@@ -19,9 +19,10 @@ from orchestrator.domain.quantity import contradicts
 from orchestrator.domain.quantity_text import parse_quantities
 from orchestrator.reasoner.claims import Claim, extract_claims
 from orchestrator.reasoner.conflicts import Conflict, find_conflicts
-from orchestrator.reasoner.evidence import Evidence, PackReader, Reading, read_sources
+from orchestrator.reasoner.evidence import Evidence, read_sources, readings_of
 from orchestrator.reasoner.matters import masked
 from orchestrator.reasoner.question import QuestionPart
+from orchestrator.reasoner.reading import PackReader
 from orchestrator.reasoner.rulings import rule
 from orchestrator.settings import ReasonerSettings
 from trias.v1 import passage_pb2, plan_pb2, reasoning_pb2
@@ -46,8 +47,7 @@ TWINS = 0.85
 def judge(passages: Sequence[passage_pb2.Passage], reader: PackReader) -> tuple[list[Claim], list[Conflict], list[Any]]:
     """Claims of every sentence, whatever a question would want, with their conflicts and rulings."""
     sources = read_sources(passages, reader)
-    readings = [Reading(source, sentence, reader) for source in sources for sentence in source.sentences]
-    evidence = [Evidence(reading, 1.0, 1.0, in_scope=True) for reading in readings]
+    evidence = [Evidence(reading, 1.0, 1.0, in_scope=True) for reading in readings_of(sources)]
     claims = extract_claims([ANY], [evidence], SETTINGS.max_claims)
     conflicts = find_conflicts(claims, reader.scopes, SETTINGS)
     return claims, conflicts, rule(claims, conflicts, reader.pack, SETTINGS, dt.date(2026, 1, 1))
