@@ -135,12 +135,10 @@ def _tensors(rows: tuple[tuple[str, str, int], ...], required: str | None = None
     )
 
 
-def render_model_yaml(spec: GenerativeSpec, folder: str) -> str:
+def render_model_yaml(spec: GenerativeSpec) -> str:
     """``model.yaml``: the arguments of ``tensorrt_llm.LLM``, and what llmapi's model.py tells Triton.
 
-    Args:
-        spec: with ``build``.
-        folder: of the version, as the container sees it: ``/models/reasoner/1``.
+    ``model`` is a folder beside the file; ``model_repository/backends/llmapi/model.py`` makes a whole path of it.
     """
     assert spec.build is not None
     serving, build = spec.serving, spec.build
@@ -151,7 +149,7 @@ def render_model_yaml(spec: GenerativeSpec, folder: str) -> str:
     if build.attention_windows:
         cache["max_attention_window"] = list(build.attention_windows)
     tree = {
-        "model": f"{folder}/{WEIGHTS_FOLDER}",
+        "model": WEIGHTS_FOLDER,
         "backend": "pytorch",
         "dtype": {"fp16": "float16", "bf16": "bfloat16"}[spec.precision],
         "tensor_parallel_size": 1,
