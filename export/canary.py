@@ -20,7 +20,7 @@ from orchestrator.errors import BuildError, GateError, TriasError
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-__all__ = ["CanaryLimits", "CanaryReport", "Request", "Version", "run_canary"]
+__all__ = ["CanaryLimits", "CanaryReport", "Request", "Version", "check_speed", "run_canary"]
 
 Request: TypeAlias = str | tuple[str, str]  # a question, or a question and a passage
 Answers: TypeAlias = list[dict[str, npt.NDArray[Any]]]
@@ -117,7 +117,7 @@ async def run_canary(
     mine = _p95(times[candidate.number])
     theirs = _p95(times[live.number]) if live else None
     if theirs is not None:
-        _check_speed(mine, theirs, limits)
+        check_speed(mine, theirs, limits)
     agreement = _compare(spec, answers[candidate.number], answers[live.number] if live else None)
     return CanaryReport(serving.address, serving.private, len(requests), real, mine, theirs, agreement)
 
@@ -159,7 +159,12 @@ def _p95(times: Sequence[float]) -> float:
     return float(np.percentile(times, 95))
 
 
-def _check_speed(mine: float, theirs: float, limits: CanaryLimits) -> None:
+def check_speed(mine: float, theirs: float, limits: CanaryLimits) -> None:
+    """Stop a version whose P95 is too far above the live one's; both in milliseconds.
+
+    Raises:
+        GateError: it is; tells both.
+    """
     if not mine <= limits.p95_ratio * theirs + limits.p95_slack_ms:
         raise GateError(
             "canary.p95_ratio",

@@ -4,26 +4,38 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TypedDict
 
 from export.base import Progress, silent
 from export.canary import CanaryReport, Request, Version, run_canary
 from export.live import LivePointer, read_live, write_live
 from export.publish import Prepared
+from export.quality import check_quality
 from export.serving import Serving
 from export.spec import EmbedderSpec, EncoderSpec
 from export.switching import LiveModel, LiveRules, Outcome
-from orchestrator.errors import BuildError, ConfigurationError, GateError, TriasError
+from export.text_canary import TextRequest, run_text_canary
+from orchestrator.errors import BuildError, GateError, TriasError
 
 __all__ = ["go_live"]
 
 log = logging.getLogger(__name__)
 
 
+class Figures(TypedDict):
+    """What was measured on the way."""
+
+    gates: Mapping[str, float]
+    live_gates: Mapping[str, float]
+    canary: CanaryReport
+
+
 async def go_live(
     prepared: Prepared,
     serving: Serving,
-    requests: Sequence[Request],
+    requests: Sequence[Request] | Sequence[TextRequest],
     *,
     real: bool,
     rules: LiveRules,
@@ -36,7 +48,7 @@ async def go_live(
     Args:
         prepared: the version.
         serving: the Triton that callers use, or a private one where none runs.
-        requests: for the canary.
+        requests: for the canary; labelled prompts for a model that writes text, whose quality gate this is too.
         real: whether the service had been asked them.
         rules: limits and times.
         indexed_by: the fingerprint of the embedder whose vectors answer queries; empty where there are none. An
@@ -56,15 +68,16 @@ async def go_live(
             await model.serve()
             return model.outcome("unchanged", version, fingerprint, pointer, gates=prepared.gates)
         try:
-            canary = await _try(prepared, pointer, serving, requests, real=real, model=model)
+            prepared, canary = await _try(prepared, pointer, serving, requests, real=real, model=model)
         except BaseException:
             await _withdraw(prepared, pointer, serving)
             raise
         gates = {**prepared.gates, **canary.gates}
+        found: Figures = {"gates": gates, "live_gates": prepared.live_gates, "canary": canary}
         if dry_run:
             progress("Remove the version again")
             await _withdraw(prepared, pointer, serving)
-            return model.outcome("tried", version, fingerprint, pointer, gates=gates, canary=canary)
+            return model.outcome("tried", version, fingerprint, pointer, **found)
         if pointer is None:
             after = LivePointer.starting(version, fingerprint, gates)
         elif isinstance(prepared.spec, EmbedderSpec) and indexed_by not in ("", fingerprint):
@@ -72,7 +85,7 @@ async def go_live(
             pointer = pointer.registering(version, fingerprint, gates)
             write_live(model.folder, pointer)
             await model.serve()
-            return model.outcome("candidate", version, fingerprint, pointer, gates=gates, canary=canary)
+            return model.outcome("candidate", version, fingerprint, pointer, **found)
         else:
             after = pointer.promoting(version, fingerprint, gates=gates)
         progress(f"Promote version {version}")
@@ -84,39 +97,45 @@ async def go_live(
         except TriasError:
             await _withdraw(prepared, pointer, serving)
             raise
-        return model.outcome("promoted", version, fingerprint, after, gates=gates, canary=canary, watched=watched)
+        return model.outcome("promoted", version, fingerprint, after, watched=watched, **found)
 
 
 async def _try(
     prepared: Prepared,
     pointer: LivePointer | None,
     serving: Serving,
-    requests: Sequence[Request],
+    requests: Sequence[Request] | Sequence[TextRequest],
     *,
     real: bool,
     model: LiveModel,
-) -> CanaryReport:
+) -> tuple[Prepared, CanaryReport]:
+    """The canary; and the version with what was measured of it there."""
+    spec, limits = prepared.spec, model.rules.canary
     where = "a Triton of its own" if serving.private else serving.address
     model.progress(f"Load beside the live version on {where}")
     await serving.load(beside=(prepared.version,))
     if prepared.version not in await serving.ready():
         raise BuildError(
-            f"Triton on {serving.address} has loaded {prepared.spec.model} without version {prepared.version}.",
+            f"Triton on {serving.address} has loaded {spec.model} without version {prepared.version}.",
             hint="Does it serve another copy of the model repository?",
         )
-    if not isinstance(prepared.spec, EncoderSpec):
-        raise ConfigurationError(f"Model {prepared.spec.model} is of a kind that has no canary.")
+    candidate = Version(prepared.version, prepared.folder)
     live = Version(pointer.live, prepared.model_folder / pointer.live) if pointer else None
     model.progress(f"Canary: {len(requests)} {'real' if real else 'golden'} requests{' to both versions' * bool(live)}")
-    return await run_canary(
-        prepared.spec,
-        serving,
-        Version(prepared.version, prepared.folder),
-        live,
-        requests,
-        real=real,
-        limits=model.rules.canary,
+    if isinstance(spec, EncoderSpec):
+        plain = [request for request in requests if not isinstance(request, TextRequest)]
+        return prepared, await run_canary(spec, serving, candidate, live, plain, real=real, limits=limits)
+    prompts = [request for request in requests if isinstance(request, TextRequest)]
+    report = await run_text_canary(serving, candidate, live, prompts, real=real, limits=limits)
+    against = f"live version {live.number}" if live else ""
+    gates = check_quality(spec, report.quality, report.live_quality, against=against)
+    measured = replace(
+        prepared,
+        gates={**prepared.gates, **gates},
+        quality=report.quality,
+        live_quality=report.live_quality,
     )
+    return measured, report.canary
 
 
 async def _withdraw(prepared: Prepared, pointer: LivePointer | None, serving: Serving) -> None:

@@ -63,6 +63,8 @@ class Outcome:
         live: the version that is live now.
         previous: the one that a rollback returns to.
         served: whether the Triton that callers use serves it; else it does so at its next start.
+        gates: what each gate measured.
+        live_gates: what the version that was live measured at the same gates.
         watched: requests that the new version answered while it was watched.
     """
 
@@ -74,6 +76,7 @@ class Outcome:
     previous: str
     served: bool
     gates: Mapping[str, float] = field(default_factory=dict)
+    live_gates: Mapping[str, float] = field(default_factory=dict)
     canary: CanaryReport | None = None
     watched: int = 0
 
@@ -186,6 +189,7 @@ class LiveModel:
         pointer: LivePointer | None,
         *,
         gates: Mapping[str, float] | None = None,
+        live_gates: Mapping[str, float] | None = None,
         canary: CanaryReport | None = None,
         watched: int = 0,
     ) -> Outcome:
@@ -199,6 +203,7 @@ class LiveModel:
             previous=pointer.previous if pointer else "",
             served=self._serving is not None,
             gates=gates or {},
+            live_gates=live_gates or {},
             canary=canary,
             watched=watched,
         )

@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -17,13 +17,15 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from export.canary import CanaryLimits, Request
-from export.golden import Golden, RetrievalSet, own_retrieval_set, read_golden
+from export.golden import ClaimSet, Golden, RetrievalSet, own_retrieval_set, read_golden
 from export.golive import go_live
 from export.live import read_live
 from export.publish import Prepared, prepare_version
 from export.spec import EmbedderSpec, ModelSpec, RerankerSpec, load_spec
 from export.switching import LiveModel, LiveRules, Outcome
+from export.text_canary import TextRequest
 from orchestrator.commands.asked import last_asked
+from orchestrator.commands.claim_requests import claim_requests
 from orchestrator.commands.library_access import on_signal, open_sink
 from orchestrator.commands.model_serving import callers_triton, some_triton
 from orchestrator.errors import GateError, TriasError
@@ -101,15 +103,16 @@ def run_publish(
     started = time.monotonic()
     try:
         with steps.shown():
+            judged_on = _golden(settings, spec, golden)
             prepared = prepare_version(
                 spec,
                 checkpoint,
                 repository=settings.paths.model_repository,
                 data=settings.paths.data,
-                golden=_golden(settings, spec, golden),
+                golden=judged_on,
                 progress=steps.begin,
             )
-            outcome = asyncio.run(_go_live(settings, prepared, golden, dry_run=dry_run, steps=steps))
+            outcome = asyncio.run(_go_live(settings, prepared, judged_on, dry_run=dry_run, steps=steps))
     except TriasError as error:
         if as_json:
             _print_json({"model": spec.model, "change": "refused", **_refusal(error)}, steps, started)
@@ -121,10 +124,9 @@ def run_publish(
         steps.console.print(f"interrupted: {live}", highlight=False)
         return EXIT_INTERRUPTED
     if as_json:
-        quality = {"candidate": dict(prepared.quality), "live": dict(prepared.live_quality or {})}
-        _print_json({**asdict(outcome), "quality": quality, "golden": prepared.golden}, steps, started)
+        _print_json({**asdict(outcome), "golden": prepared.golden}, steps, started)
     else:
-        _tell(Console(), outcome, prepared)
+        _tell(Console(), outcome)
     return 0
 
 
@@ -145,12 +147,12 @@ def run_rollback(settings: Settings, name: str, *, to: str, as_json: bool) -> in
     if as_json:
         _print_json(asdict(outcome), steps, started)
     else:
-        _tell(Console(), outcome, None)
+        _tell(Console(), outcome)
     return 0
 
 
 async def _go_live(
-    settings: Settings, prepared: Prepared, golden: Path | None, *, dry_run: bool, steps: Steps
+    settings: Settings, prepared: Prepared, golden: Golden, *, dry_run: bool, steps: Steps
 ) -> Outcome | None:
     """The outcome; None where it was interrupted before the promotion."""
     spec = prepared.spec
@@ -209,8 +211,15 @@ def _golden(settings: Settings, spec: ModelSpec, path: Path | None) -> Golden:
     return read_golden(spec.kind, pack / GOLDEN_FILES[spec.kind])
 
 
-def _requests(settings: Settings, spec: ModelSpec, golden: Path | None) -> tuple[list[Request], bool]:
-    """What the canary asks: the last real questions, filled up from the golden set; and whether they are real."""
+def _requests(
+    settings: Settings, spec: ModelSpec, own: Golden
+) -> tuple[Sequence[Request] | Sequence[TextRequest], bool]:
+    """What the canary asks: the last real questions, filled up from the golden set; and whether they are real.
+
+    A model that writes text is asked the golden set, for that is where its texts are judged.
+    """
+    if isinstance(own, ClaimSet):
+        return claim_requests(own), False
     wanted = settings.publish.canary_requests
     asked = last_asked(settings.paths.data, wanted)
     real: list[Request]
@@ -221,7 +230,6 @@ def _requests(settings: Settings, spec: ModelSpec, golden: Path | None) -> tuple
     # A handful of questions says nothing of a P95.
     if len(real) >= wanted // 2:
         return real, True
-    own = _golden(settings, spec, golden)
     more: list[Request]
     if isinstance(own, RetrievalSet) and isinstance(spec, RerankerSpec):
         more = [(question.text, own.passages[min(question.gold)]) for question in own.questions]
@@ -250,10 +258,10 @@ def _print_json(tree: dict[str, Any], steps: Steps, started: float) -> None:
     print(json.dumps(whole, ensure_ascii=False))  # noqa: T201 (for machines: no wrapping, no colour)
 
 
-def _tell(console: Console, outcome: Outcome, prepared: Prepared | None) -> None:
+def _tell(console: Console, outcome: Outcome) -> None:
     short = outcome.fingerprint[:SHOWN_OF_FINGERPRINT]
-    if outcome.gates and prepared is not None:
-        console.print(_gates(outcome, prepared))
+    if outcome.gates:
+        console.print(_gates(outcome))
     said = {
         "promoted": f"{outcome.model} version {outcome.version} ({short}) is live.",
         "rolled back": f"{outcome.model} version {outcome.version} ({short}) is live again.",
@@ -281,12 +289,11 @@ def _tell(console: Console, outcome: Outcome, prepared: Prepared | None) -> None
             console.print(f"Back to version {outcome.previous}: trias rollback {outcome.model}", highlight=False)
 
 
-def _gates(outcome: Outcome, prepared: Prepared) -> Table:
+def _gates(outcome: Outcome) -> Table:
     title = f"{outcome.model} version {outcome.version} ({outcome.fingerprint[:SHOWN_OF_FINGERPRINT]})"
     table = Table("gate", "measured", "live version", title=title, title_justify="left")
-    live = {f"quality.{name}": figure for name, figure in (prepared.live_quality or {}).items()}
     for name, figure in outcome.gates.items():
-        table.add_row(name, _figure(figure), _figure(live[name]) if name in live else "")
+        table.add_row(name, _figure(figure), _figure(outcome.live_gates[name]) if name in outcome.live_gates else "")
     if outcome.canary is not None:
         before = outcome.canary.live_p95_ms
         table.add_row("canary.p95_ms", f"{outcome.canary.p95_ms:.1f}", f"{before:.1f}" if before else "")

@@ -18,7 +18,7 @@ from orchestrator.inference.served import ServedModel
 from orchestrator.inference.versions import ModelVersion
 from orchestrator.settings import InferenceSettings
 
-__all__ = ["Generation", "TritonGenerator"]
+__all__ = ["Generation", "TritonGenerator", "generation_inputs"]
 
 TEXT, FINISH_REASON = "text", "finish_reason"
 GUIDE_TYPE, GUIDE = "guided_decoding_guide_type", "guided_decoding_guide"
@@ -102,7 +102,7 @@ class TritonGenerator:
             DeadlineExceededError: the time is up.
         """
         deadline = Deadline.after(self._deadline_s if timeout_s is None else timeout_s)
-        inputs = _inputs(prompt, max_tokens, grammar)
+        inputs = generation_inputs(prompt, max_tokens, grammar)
 
         async def work(version: ModelVersion) -> Generation:
             started = time.perf_counter()
@@ -121,7 +121,8 @@ class TritonGenerator:
         return await finish_within(queued(), deadline, f"A completion by '{self._served.model}'")
 
 
-def _inputs(prompt: str, max_tokens: int, grammar: str) -> dict[str, npt.NDArray[Any]]:
+def generation_inputs(prompt: str, max_tokens: int, grammar: str = "") -> dict[str, npt.NDArray[Any]]:
+    """The tensors of a request; arguments as in `TritonGenerator.generate`."""
     inputs: dict[str, npt.NDArray[Any]] = {
         "text_input": _string(prompt),
         "sampling_param_max_tokens": np.asarray([max_tokens], np.int32),
