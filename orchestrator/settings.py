@@ -147,6 +147,10 @@ class RouterSettings(_Section):
     max_question_chars: int = Field(2000, ge=1)
     example_neighbours: int = Field(8, ge=1, description="labelled examples that vote on the intent")
     embed_timeout_s: float = Field(0.3, gt=0, description="rules alone decide where the vector takes longer")
+    model: Literal["auto", "off", "required"] = Field(
+        "auto", description="the trained model: used where it is served; `required`: its absence is a degradation"
+    )
+    classify_timeout_s: float = Field(0.3, gt=0, description="rules and examples decide where the model takes longer")
     titles_timeout_s: float = Field(0.2, gt=0, description="looking up documents that the question names")
     warm_up_timeout_s: float = Field(30.0, gt=0, description="embedding a batch of the packs' examples")
     clarify_below: float = Field(0.45, ge=0, le=1, description="ask back below this confidence")

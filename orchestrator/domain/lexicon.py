@@ -19,7 +19,7 @@ _END = ""
 
 @dataclass(frozen=True, slots=True)
 class SlotMatch:
-    """A value found: characters [start, end) of the text. ``decided_by`` is "lexicon" or "pattern"."""
+    """A value found: characters [start, end) of the text. ``decided_by`` is "lexicon", "pattern" or "model"."""
 
     slot_type: str
     text: str

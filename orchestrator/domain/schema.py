@@ -150,10 +150,17 @@ class IntentsFile(_Entry):
 
 
 class SlotValue(_Entry):
-    """A canonical value with its other spellings; ``parents`` are wider values of the same type (city ⊂ province)."""
+    """A canonical value with its other spellings.
+
+    Attributes:
+        synonyms: spellings that mean this value wherever they stand.
+        colloquial: spellings that mean it where a model, which sees the whole question, says so: 大医院.
+        parents: wider values of the same type (city ⊂ province).
+    """
 
     value: Text
     synonyms: tuple[Text, ...] = ()
+    colloquial: tuple[Text, ...] = ()
     parents: tuple[Text, ...] = ()
 
     @model_validator(mode="before")
@@ -199,6 +206,7 @@ class SlotType(_Entry):
         ask: what to ask the user where this slot is needed and open.
         scope: whether it limits where a claim holds (a scope dimension of conflicts).
         separable: whether "A和B的…" asks about each; False where the two are mostly meant as one (单位和个人).
+        open: whether there are values that the file does not list (places, diseases, drugs); they stand for themselves.
     """
 
     slot_type: Identifier = Field(alias="type")
@@ -206,6 +214,7 @@ class SlotType(_Entry):
     ask: str = ""
     scope: bool = False
     separable: bool = True
+    open: bool = False
     values: tuple[SlotValue, ...] = ()
     patterns: tuple[SlotPattern, ...] = ()
 
@@ -260,7 +269,7 @@ def _spellings_are_clear(values: Iterable[SlotValue]) -> None:
         if entry.value in names:
             raise ValueError(f"value {entry.value!r} is listed twice")
         names.add(entry.value)
-        for spelling in (entry.value, *entry.synonyms):
+        for spelling in (entry.value, *entry.synonyms, *entry.colloquial):
             if spelled.setdefault(spelling, entry.value) != entry.value:
                 raise ValueError(f"{spelling!r} stands for both {spelled[spelling]!r} and {entry.value!r}")
 
@@ -322,7 +331,7 @@ class Matter(_Entry):
     antonyms: tuple[Text, ...] = ()
     kind: QuantityKindWord = ""
 
-    @property
+    @cached_property
     def all_terms(self) -> tuple[str, ...]:
         """The name and its terms, longest first."""
         return tuple(sorted({self.name, *self.terms}, key=lambda term: (-len(term), term)))

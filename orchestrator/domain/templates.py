@@ -39,12 +39,10 @@ class TemplatesFile(_Entry):
     """``templates.yaml``.
 
     Attributes:
-        spellings: slot type → canonical value → spellings beyond those of slots.yaml.
         values: slot type → values beyond those of slots.yaml; each stands for itself.
         templates: intent id → wordings.
     """
 
-    spellings: dict[str, dict[str, Words]] = {}
     values: dict[str, Words] = {}
     paraphrases: tuple[Paraphrase, ...] = ()
     templates: dict[str, Words]
@@ -83,7 +81,7 @@ class Templates:
     """A pack's wordings, checked against the pack.
 
     Attributes:
-        spellings: slot type → (spelling, value) pairs: the pack's own, the further ones, and the further values.
+        spellings: slot type → (spelling, value) pairs: those of slots.yaml, and the further values.
     """
 
     templates: tuple[Template, ...]
@@ -167,20 +165,19 @@ def load_templates(pack: DomainPack, folder: Path) -> Templates:
 
 
 def _spellings(pack: DomainPack, file: TemplatesFile, source: SourceFile) -> dict[str, tuple[tuple[str, str], ...]]:
-    for field, names in (("spellings", file.spellings), ("values", file.values)):
-        for name in names:
-            if name not in pack.slot_types:
-                raise source.error((field, name), f"slots.yaml has no slot type {name!r}")
     found: dict[str, dict[str, str]] = {
-        name: {spelling: entry.value for entry in slot.values for spelling in (entry.value, *entry.synonyms)}
+        name: {
+            spelling: entry.value
+            for entry in slot.values
+            for spelling in (entry.value, *entry.synonyms, *entry.colloquial)
+        }
         for name, slot in pack.slot_types.items()
     }
-    for name, further in file.spellings.items():
-        for value, words in further.items():
-            if value not in pack.slot_types[name].ancestors:
-                raise source.error(("spellings", name, value), f"{value!r} is no canonical value of {name!r}")
-            found[name] |= dict.fromkeys(words, value)
     for name, words in file.values.items():
+        if name not in pack.slot_types:
+            raise source.error(("values", name), f"slots.yaml has no slot type {name!r}")
+        if not pack.slot_types[name].open:
+            raise source.error(("values", name), f"slots.yaml does not call {name!r} open for further values")
         found[name] |= {word: word for word in words if word not in found[name]}
     return {name: tuple(pairs.items()) for name, pairs in found.items()}
 

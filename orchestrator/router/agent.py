@@ -7,7 +7,7 @@ import datetime as dt
 import logging
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from orchestrator.domain.pack import DomainPack
 from orchestrator.domain.schema import FaqEntry
-from orchestrator.errors import ConfigurationError, InvalidFieldError, TriasError
-from orchestrator.inference.models import Embedder, Embedding
-from orchestrator.router.lookups import FindTitles, Lookups, TitleHits, Vectors
+from orchestrator.errors import ConfigurationError, InvalidFieldError, ModelNotFoundError, TriasError
+from orchestrator.inference.models import Classification, Classifier, Embedder, Embedding
+from orchestrator.router.lookups import FindTitles, Found, Lookups, Vectors
 from orchestrator.router.normalise import clean
 from orchestrator.router.plan_schema import default_plan, plan_problems
 from orchestrator.router.planner import PackPlanner, Question
@@ -76,6 +76,7 @@ class RouterAgent:
             best first.
         labelling_queue: takes questions whose intent was in doubt; never blocks.
         today: the calendar.
+        classifier: reads questions; None: rules and examples decide.
 
     Raises:
         ConfigurationError: there is no pack of the default domain.
@@ -90,6 +91,7 @@ class RouterAgent:
         find_titles: FindTitles,
         labelling_queue: LabellingQueue | None = None,
         today: Callable[[], dt.date] = dt.date.today,
+        classifier: Classifier | None = None,
     ) -> None:
         if default_domain not in packs:
             known = ", ".join(sorted(packs)) or "none"
@@ -99,8 +101,15 @@ class RouterAgent:
         self._settings = settings
         self._default_domain = default_domain
         self._embedder = embedder
+        self._classifier = classifier if settings.model != "off" else None
         self._lookups = Lookups(
-            embedder, find_titles, embed_timeout_s=settings.embed_timeout_s, titles_timeout_s=settings.titles_timeout_s
+            embedder,
+            self._classifier,
+            find_titles,
+            classifier_required=settings.model == "required",
+            embed_timeout_s=settings.embed_timeout_s,
+            classify_timeout_s=settings.classify_timeout_s,
+            titles_timeout_s=settings.titles_timeout_s,
         )
         self._labelling_queue = labelling_queue
         self._today = today
@@ -109,13 +118,14 @@ class RouterAgent:
         self.statistics = RouterStatistics()
 
     async def warm_up(self) -> None:
-        """Embed the labelled examples of every pack. Until that has succeeded, rules decide alone.
+        """Embed and classify the labelled examples of every pack. Until that has succeeded, rules decide alone.
 
         Raises:
             TriasError: the embedder failed; `route` works all the same and tries again by itself.
         """
         for planner in self._planners.values():
-            await self._teach(planner)
+            await self._teach_examples(planner)
+            await self._teach_model(planner)
 
     async def close(self) -> None:
         """Stop what runs in the background."""
@@ -132,24 +142,27 @@ class RouterAgent:
         clock = _Clock(time.perf_counter())
         planner, question = self._read(request)
         read_ms = clock.now()
-        vectors, titles = await asyncio.gather(
-            self._lookups.vectors(question.compared), self._lookups.titles(question.cleaned)
+        found = Found(
+            *await asyncio.gather(
+                self._lookups.vectors(question.compared),
+                self._lookups.titles(question.cleaned),
+                self._lookups.classified(question.wordings),
+            )
         )
         waited_ms = clock.now() - read_ms
         if len(question.text) > LONG_QUESTION_CHARS:
-            plan, degradations = await asyncio.to_thread(self._plan, planner, question, vectors, titles)
+            plan, degradations = await asyncio.to_thread(self._plan, planner, question, found)
         else:
-            plan, degradations = self._plan(planner, question, vectors, titles)
-        if vectors.embedding is not None and vectors.embedding.fingerprint != planner.fingerprint:
-            self._teach_in_background(planner)
+            plan, degradations = self._plan(planner, question, found)
+        self._follow_models(planner, found)
         if plan.strategy == plan_pb2.STRATEGY_FAQ:
-            await self._ground(plan, planner.faq_entry(question, _comparable(vectors, planner)))
+            await self._ground(plan, planner.faq_entry(question, _comparable(found.vectors, planner), plan.slots))
         self.statistics.plans += 1
         self.statistics.degraded += bool(degradations)
         if plan.queued_for_labelling:
             self._queue(question.asked, plan)
         return router_service_pb2.RouteResponse(
-            plan=plan, timing=_timing(clock, read_ms, waited_ms, vectors, titles), degradations=degradations
+            plan=plan, timing=_timing(clock, read_ms, waited_ms, found), degradations=degradations
         )
 
     def _read(self, request: router_service_pb2.RouteRequest) -> tuple[PackPlanner, Question]:
@@ -176,16 +189,17 @@ class RouterAgent:
         return planner, question
 
     def _plan(
-        self, planner: PackPlanner, question: Question, vectors: Vectors, titles: TitleHits
+        self, planner: PackPlanner, question: Question, found: Found
     ) -> tuple[plan_pb2.Plan, list[common_pb2.Degradation]]:
-        degradations = [item for item in (vectors.degradation, titles.degradation) if item is not None]
-        vector = _comparable(vectors, planner)
-        if vectors.embedding is not None and vector is None:
+        degradations = [part.degradation for part in found if part.degradation is not None]
+        vector = _comparable(found.vectors, planner)
+        if found.vectors.embedding is not None and vector is None:
             # Rules decide until the examples are embedded again.
             degradations.append(_examples_missing())
         plan_id = uuid.uuid4().hex
         try:
-            plan = planner.plan(plan_id, question, vector, titles.whole, titles.marked)
+            model = planner.model_reading(found.classified.classification, question)
+            plan = planner.plan(plan_id, question, vector, found.titles.whole, found.titles.marked, model=model)
             problems = plan_problems(plan, planner.pack, self._settings.max_sub_questions)
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:
             # A fault of ours must not cost the answer.
@@ -229,24 +243,50 @@ class RouterAgent:
             confidence=plan.confidence,
         )
 
-    def _teach_in_background(self, planner: PackPlanner) -> None:
-        running = self._teaching.get(planner.pack.name)
+    def _follow_models(self, planner: PackPlanner, found: Found) -> None:
+        """Where another version of a model answered than the one that read the examples, have it read them."""
+        embedding, classification = found.vectors.embedding, found.classified.classification
+        if embedding is not None and embedding.fingerprint != planner.fingerprint:
+            self._teach_in_background(planner, "embedded", self._teach_examples)
+        if classification is not None and classification.fingerprint != planner.model_fingerprint:
+            self._teach_in_background(planner, "classified", self._teach_model)
+
+    def _teach_in_background(
+        self, planner: PackPlanner, what: str, teach: Callable[[PackPlanner], Awaitable[None]]
+    ) -> None:
+        async def teach_or_log() -> None:
+            try:
+                await teach(planner)
+            except TriasError as error:
+                logger.warning("The examples of %s could not be %s: %s", planner.pack.name, what, error)
+
+        key = f"{planner.pack.name}: {what}"
+        running = self._teaching.get(key)
         if running is None or running.done():
-            self._teaching[planner.pack.name] = asyncio.create_task(self._teach_or_log(planner))
+            self._teaching[key] = asyncio.create_task(teach_or_log())
 
-    async def _teach_or_log(self, planner: PackPlanner) -> None:
-        try:
-            await self._teach(planner)
-        except TriasError as error:
-            logger.warning("The examples of %s could not be embedded: %s", planner.pack.name, error)
-
-    async def _teach(self, planner: PackPlanner) -> None:
+    async def _teach_examples(self, planner: PackPlanner) -> None:
         batches: list[Embedding] = []
         for start in range(0, len(planner.teaching), TEACHING_BATCH):
             texts = planner.teaching[start : start + TEACHING_BATCH]
             batches.append(await self._embedder.embed(texts, kind="query", timeout_s=self._settings.warm_up_timeout_s))
         if len({batch.fingerprint for batch in batches}) == 1:
             await asyncio.to_thread(planner.learn, batches)
+
+    async def _teach_model(self, planner: PackPlanner) -> None:
+        if self._classifier is None or not planner.examples:
+            return
+        batches: list[Classification] = []
+        try:
+            for start in range(0, len(planner.examples), TEACHING_BATCH):
+                texts = planner.examples[start : start + TEACHING_BATCH]
+                batches.append(await self._classifier.classify(texts, timeout_s=self._settings.warm_up_timeout_s))
+        except ModelNotFoundError:
+            if self._settings.model == "required":
+                raise
+            return
+        if len({batch.fingerprint for batch in batches}) == 1:
+            await asyncio.to_thread(planner.learn_model, batches)
 
 
 def _comparable(vectors: Vectors, planner: PackPlanner) -> npt.NDArray[np.float32] | None:
@@ -284,11 +324,15 @@ def _examples_missing() -> common_pb2.Degradation:
     )
 
 
-def _timing(clock: _Clock, read_ms: float, waited_ms: float, vectors: Vectors, titles: TitleHits) -> common_pb2.Timing:
+def _timing(clock: _Clock, read_ms: float, waited_ms: float, found: Found) -> common_pb2.Timing:
+    vectors, titles, classified = found
     total = clock.now()
-    model = min(vectors.model_ms, waited_ms)
-    # The two look-ups run side by side; what both waited for is counted once, as the model's.
+    model = min(max(vectors.model_ms, classified.model_ms), waited_ms)
+    # The look-ups run side by side; what several waited for is counted once, as the models'.
     index = max(0.0, min(titles.wall_ms, waited_ms - model))
+    classify = [common_pb2.StageTiming(stage="classify", wall_ms=classified.wall_ms, model_ms=classified.model_ms)]
+    if classified.classification is None and classified.degradation is None:
+        classify.clear()
     return common_pb2.Timing(
         total_ms=total,
         model_ms=model,
@@ -296,7 +340,8 @@ def _timing(clock: _Clock, read_ms: float, waited_ms: float, vectors: Vectors, t
         overhead_ms=max(0.0, total - model - index),
         stages=[
             common_pb2.StageTiming(stage="normalize", wall_ms=read_ms),
-            common_pb2.StageTiming(stage="embed", wall_ms=vectors.wall_ms, model_ms=model),
+            common_pb2.StageTiming(stage="embed", wall_ms=vectors.wall_ms, model_ms=min(vectors.model_ms, waited_ms)),
+            *classify,
             common_pb2.StageTiming(stage="titles", wall_ms=titles.wall_ms, index_ms=index),
             common_pb2.StageTiming(stage="route", wall_ms=max(0.0, total - read_ms - waited_ms)),
         ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -48,10 +48,19 @@ class FaqMatcher:
         """Take the vectors of `questions`, shape [questions, dimension]."""
         self._vectors = vectors
 
-    def find(self, text: str, vector: npt.NDArray[np.float32] | None, bank: ExampleBank | None) -> FaqEntry | None:
-        """The entry that asks what ``text`` (normalised) asks, under the same conditions; else None."""
+    def find(
+        self,
+        text: str,
+        vector: npt.NDArray[np.float32] | None,
+        bank: ExampleBank | None,
+        slots: Iterable[tuple[str, str]] = (),
+    ) -> FaqEntry | None:
+        """The entry that asks what ``text`` (normalised) asks, under the same conditions; else None.
+
+        ``slots``, (type, value), may hold conditions that the text's own spelling does not show.
+        """
         asked = _bigrams(text)
-        conditions = self._conditions_of(text)
+        conditions = self._conditions_of(text) | {slot for slot in slots if slot[0] in self._scope}
         best: tuple[float, FaqEntry] | None = None
         for place, known in enumerate(self._bigrams):
             alike = _dice(asked, known)

@@ -1,4 +1,4 @@
-"""The intent of a question: rules and labelled examples vote together, and the vote's worth is calibrated."""
+"""The intent of a question: rules, labelled examples and a model vote together, and the vote's worth is calibrated."""
 
 from __future__ import annotations
 
@@ -10,17 +10,12 @@ import numpy.typing as npt
 
 from orchestrator.domain.pack import DomainPack
 from orchestrator.router.calibrate import Calibrator
-from orchestrator.router.examples import ExampleBank
+from orchestrator.router.examples import ExampleBank, ExampleVote
 from orchestrator.router.rules import RuleScorer
+from orchestrator.router.vote import Shares, Voices, features, pool
 
 __all__ = ["IntentClassifier", "IntentGuess", "IntentReading"]
 
-Shares = npt.NDArray[np.float64]
-
-# The vote is a product of the examples' shares and the rules', the latter softened: rules are sure where they speak,
-# but know only the words that somebody thought of. Chosen with the development questions in tests/router.
-RULE_WEIGHT = 0.3
-RULE_FLOOR = 0.2
 # An alternative worth naming.
 SMALLEST_ALTERNATIVE = 0.05
 MOST_ALTERNATIVES = 3
@@ -30,7 +25,7 @@ BROADER_SHARE = 0.6
 
 @dataclass(frozen=True, slots=True)
 class IntentGuess:
-    """An intent and how sure it is, in [0,1]. ``decided_by``: "rule", "examples", "vote" or "default"."""
+    """An intent and how sure it is, in [0,1]. ``decided_by``: "rule", "examples", "model", "vote" or "default"."""
 
     intent_id: str
     confidence: float
@@ -42,7 +37,7 @@ class IntentReading:
     """What the vote came to.
 
     Attributes:
-        best: the leaf that won; None where neither rules nor examples say anything.
+        best: the leaf that won; None where none of them says anything.
         broader: the nearest wider intent that holds most of the vote, where the leaf is in doubt.
         alternatives: other leaves, the likeliest first.
         by_rules: the intent that the rules alone would choose, with their share as its confidence.
@@ -55,24 +50,26 @@ class IntentReading:
 
 
 class IntentClassifier:
-    """The rules of one pack, and its examples once they are embedded (`learn`).
+    """The rules of one pack, its examples once they are embedded (`learn`), and a model's say (`learn_model`).
 
     The confidence is learnt when the examples come: each is left out in turn, and how often the vote on it was right
-    is fitted to how clear the vote was.
+    is fitted to how clear the vote was. A model has not seen the examples either: it is trained on templates.
     """
 
     def __init__(self, pack: DomainPack, neighbours: int) -> None:
         leaves = [path for path in pack.intent_paths.values() if not path[-1].children]
         self._pack = pack
         self._neighbours = neighbours
-        self._leaves = tuple(path[-1].intent_id for path in leaves)
-        self._rules = RuleScorer(pack, self._leaves)
+        self.leaves: tuple[str, ...] = tuple(path[-1].intent_id for path in leaves)
+        self._rules = RuleScorer(pack, self.leaves)
         self.examples: tuple[tuple[int, str], ...] = tuple(
             (place, example.question) for place, path in enumerate(leaves) for example in path[-1].examples
         )
         self._bank: ExampleBank | None = None
-        self._with_examples: Calibrator | None = None
-        self._rules_only: Calibrator | None = None
+        self._rule_votes: list[Shares] = []
+        self._example_votes: Sequence[ExampleVote] = ()
+        self._model_votes: Sequence[Shares] = ()
+        self._calibrators: dict[tuple[bool, bool], Calibrator] = {}
 
     @property
     def bank(self) -> ExampleBank | None:
@@ -81,46 +78,72 @@ class IntentClassifier:
 
     def calibrate_rules(self, texts: Sequence[str]) -> None:
         """Learn how far rules alone can be trusted; ``texts`` are the examples, normalised, in their order."""
-        votes = [self._rules.vote(text) for text in texts]
-        spoken = [(vote, label) for vote, (label, _) in zip(votes, self.examples, strict=True) if vote.any()]
-        if spoken:
-            features = np.stack([_rule_features(vote) for vote, _ in spoken])
-            self._rules_only = Calibrator(features, np.array([int(vote.argmax()) == label for vote, label in spoken]))
+        self._rule_votes = [self._rules.vote(text) for text in texts]
+        self._calibrate(examples=False, model=False)
 
-    def learn(self, texts: Sequence[str], vectors: npt.NDArray[np.float32], fingerprint: str) -> None:
+    def learn(self, vectors: npt.NDArray[np.float32], fingerprint: str) -> None:
         """Take the examples' vectors, shape [examples, dimension], and learn how far the votes can be trusted."""
         labels = [label for label, _ in self.examples]
-        bank = ExampleBank(labels, len(self._leaves), vectors, fingerprint, self._neighbours)
-        features, right = [], []
-        for row, (text, label) in enumerate(zip(texts, labels, strict=True)):
-            rules = self._rules.vote(text)
-            vote = bank.vote_without(row)
-            shares = _pool(vote.shares, rules)
-            features.append(_features(shares, vote.nearest, rules))
-            right.append(int(shares.argmax()) == label)
-        self._with_examples = Calibrator(np.stack(features), np.array(right))
+        bank = ExampleBank(labels, len(self.leaves), vectors, fingerprint, self._neighbours)
+        self._example_votes = [bank.vote_without(row) for row in range(len(labels))]
+        self._calibrate(examples=True, model=False)
+        if self._model_votes:
+            self._calibrate(examples=True, model=True)
         self._bank = bank
 
-    def read(self, text: str, vector: npt.NDArray[np.float32] | None) -> IntentReading:
-        """Vote on a normalised question; ``vector`` is its embedding, None where there is none."""
-        rules = self._rules.vote(text)
-        spoke = bool(rules.any())
-        if vector is None or self._bank is None or self._with_examples is None:
-            if not spoke or self._rules_only is None:
-                return IntentReading(None, None, (), None)
-            confidence = self._rules_only.confidence(_rule_features(rules))
-            return self._reading(rules / rules.sum(), confidence, "rule", rules)
-        vote = self._bank.vote(vector)
-        shares = _pool(vote.shares, rules)
-        confidence = self._with_examples.confidence(_features(shares, vote.nearest, rules))
-        return self._reading(shares, confidence, "vote" if spoke else "examples", rules)
+    def learn_model(self, shares: Sequence[Shares]) -> None:
+        """Take what a model says about each example, shape [leaves] each, and learn how far it can be trusted."""
+        self._model_votes = shares
+        self._calibrate(examples=False, model=True)
+        if self._example_votes:
+            self._calibrate(examples=True, model=True)
+
+    def forget_model(self) -> None:
+        """No model has a say until the next `learn_model`."""
+        self._model_votes = ()
+
+    def read(self, text: str, vector: npt.NDArray[np.float32] | None, model: Shares | None = None) -> IntentReading:
+        """Vote on a normalised question.
+
+        Args:
+            text: the question.
+            vector: its embedding by the embedder of `learn`; None where there is none.
+            model: shares of the leaves by the model of `learn_model`; None where there are none.
+        """
+        voices = Voices(
+            self._rules.vote(text),
+            self._bank.vote(vector) if vector is not None and self._bank is not None else None,
+            model if self._model_votes else None,
+        )
+        speaking = voices.speaking
+        calibrator = self._calibrators.get((voices.examples is not None, voices.model is not None))
+        if not speaking or calibrator is None:
+            return IntentReading(None, None, (), None)
+        shares = pool(voices)
+        confidence = calibrator.confidence(features(voices, shares))
+        return self._reading(shares, confidence, speaking[0] if len(speaking) == 1 else "vote", voices.rules)
+
+    def _calibrate(self, *, examples: bool, model: bool) -> None:
+        found, right = [], []
+        for row, (label, _) in enumerate(self.examples):
+            voices = Voices(
+                self._rule_votes[row],
+                self._example_votes[row] if examples else None,
+                self._model_votes[row] if model else None,
+            )
+            if voices.speaking:
+                shares = pool(voices)
+                found.append(features(voices, shares))
+                right.append(int(shares.argmax()) == label)
+        if found:
+            self._calibrators[examples, model] = Calibrator(np.stack(found), np.array(right))
 
     def _reading(self, shares: Shares, confidence: float, decided_by: str, rules: Shares) -> IntentReading:
         order = np.argsort(-shares, kind="stable")
-        best = IntentGuess(self._leaves[int(order[0])], confidence, decided_by)
+        best = IntentGuess(self.leaves[int(order[0])], confidence, decided_by)
         alternatives = tuple(
             # What the winner leaves is shared out as the vote was.
-            IntentGuess(self._leaves[int(place)], float((1 - confidence) * shares[place] / rest), decided_by)
+            IntentGuess(self.leaves[int(place)], float((1 - confidence) * shares[place] / rest), decided_by)
             for place in order[1 : MOST_ALTERNATIVES + 1]
             if shares[place] >= SMALLEST_ALTERNATIVE and (rest := 1 - float(shares[order[0]])) > 0
         )
@@ -130,32 +153,15 @@ class IntentClassifier:
         if not rules.any():
             return None
         place = int(rules.argmax())
-        return IntentGuess(self._leaves[place], float(rules[place]), "rule")
+        return IntentGuess(self.leaves[place], float(rules[place]), "rule")
 
     def _broader(self, best: IntentGuess, shares: Shares) -> IntentGuess | None:
         for node in reversed(self._pack.intent_paths[best.intent_id][:-1]):
             below = sum(
                 float(share)
-                for leaf, share in zip(self._leaves, shares, strict=True)
+                for leaf, share in zip(self.leaves, shares, strict=True)
                 if node in self._pack.intent_paths[leaf]
             )
             if below >= BROADER_SHARE:
                 return IntentGuess(node.intent_id, max(below * best.confidence, best.confidence), best.decided_by)
         return None
-
-
-def _pool(examples: Shares, rules: Shares) -> Shares:
-    product = examples * (rules + RULE_FLOOR) ** RULE_WEIGHT
-    pooled: Shares = product / product.sum()
-    return pooled
-
-
-def _features(shares: Shares, nearest: float, rules: Shares) -> Shares:
-    second, first = np.sort(shares)[-2:] if len(shares) > 1 else (1e-9, shares[0])
-    agreed = rules[int(shares.argmax())] - max(0.0, float(rules.max() - rules[int(shares.argmax())]))
-    return np.array([np.log(first), np.log(first / max(second, 1e-9)), nearest, agreed])
-
-
-def _rule_features(rules: Shares) -> Shares:
-    second, first = np.sort(rules)[-2:] if len(rules) > 1 else (0.0, rules[0])
-    return np.array([first, first - second])

@@ -1,4 +1,4 @@
-"""What the router asks of others: a vector of the question, titles of the library. Neither may stop it."""
+"""What the router asks of others: a vector and a reading of the question, titles of the library. None may stop it."""
 
 from __future__ import annotations
 
@@ -6,24 +6,27 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from orchestrator.errors import DeadlineExceededError, TriasError
-from orchestrator.inference.models import Embedder, Embedding
+from orchestrator.errors import DeadlineExceededError, ModelNotFoundError, TriasError
+from orchestrator.inference.models import Classification, Classifier, Embedder, Embedding
 from orchestrator.knowledge.clause import Document
 from orchestrator.router.normalise import MARKED_TITLE
 from orchestrator.router.planner import Titles
 from trias.v1 import common_pb2
 
-__all__ = ["FindTitles", "Lookups", "TitleHits", "Vectors"]
+__all__ = ["Classified", "FindTitles", "Found", "Lookups", "TitleHits", "Vectors"]
 
 FindTitles = Callable[[str, int], Awaitable[Sequence[Document]]]
 
 # Titles wanted per look-up, and the most titles in 《》 that are looked up.
 TITLES_PER_LOOKUP = 5
 MOST_MARKED_TITLES = 4
+# A model that is not served is asked for again after this long: it may be published at any time.
+ABSENT_S = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +58,58 @@ class TitleHits:
     wall_ms: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class Classified:
+    """What the classifier made of the question; nothing, and no degradation, where none is served or wanted."""
+
+    classification: Classification | None = None
+    degradation: common_pb2.Degradation | None = None
+    wall_ms: float = 0.0
+
+    @property
+    def model_ms(self) -> float:
+        """Milliseconds spent waiting for the model."""
+        return self.classification.model_ms if self.classification else 0.0
+
+
+class Found(NamedTuple):
+    """What the look-ups for one question came to."""
+
+    vectors: Vectors
+    titles: TitleHits
+    classified: Classified
+
+
 class Lookups:
-    """The two look-ups, each under its own deadline."""
+    """The three look-ups, each under its own deadline.
+
+    Args:
+        embedder: makes vectors of questions.
+        classifier: reads questions; None: nobody does.
+        classifier_required: whether a classifier that is not served is a degradation.
+        find_titles: titles of the library near a text.
+        embed_timeout_s, classify_timeout_s, titles_timeout_s: how long each may take.
+    """
 
     def __init__(
-        self, embedder: Embedder, find_titles: FindTitles, *, embed_timeout_s: float, titles_timeout_s: float
+        self,
+        embedder: Embedder,
+        classifier: Classifier | None,
+        find_titles: FindTitles,
+        *,
+        classifier_required: bool,
+        embed_timeout_s: float,
+        classify_timeout_s: float,
+        titles_timeout_s: float,
     ) -> None:
         self._embedder = embedder
+        self._classifier = classifier
+        self._classifier_required = classifier_required
         self._find_titles = find_titles
         self._embed_timeout_s = embed_timeout_s
+        self._classify_timeout_s = classify_timeout_s
         self._titles_timeout_s = titles_timeout_s
+        self._absent_until = 0.0
 
     async def vectors(self, text: str) -> Vectors:
         """The vector of one text; a failure becomes a degradation."""
@@ -77,6 +122,23 @@ class Lookups:
         except (TriasError, asyncio.TimeoutError) as error:
             return Vectors(None, _degradation("embedder", error, "Rules alone decided on the intent."), _since(started))
         return Vectors(embedding, wall_ms=_since(started))
+
+    async def classified(self, texts: Sequence[str]) -> Classified:
+        """Readings of a question's wordings; a failure becomes a degradation, an absent model nothing at all."""
+        started = time.perf_counter()
+        if self._classifier is None or (time.monotonic() < self._absent_until and not self._classifier_required):
+            return Classified()
+        try:
+            classification = await asyncio.wait_for(
+                self._classifier.classify(texts, timeout_s=self._classify_timeout_s), 2 * self._classify_timeout_s
+            )
+        except (TriasError, asyncio.TimeoutError) as error:
+            if isinstance(error, ModelNotFoundError) and not self._classifier_required:
+                self._absent_until = time.monotonic() + ABSENT_S
+                return Classified(wall_ms=_since(started))
+            degradation = _degradation("router_model", error, "Rules and examples decided on intent and slots.")
+            return Classified(degradation=degradation, wall_ms=_since(started))
+        return Classified(classification, wall_ms=_since(started))
 
     async def titles(self, text: str) -> TitleHits:
         """Titles that may be named in ``text``; a failure becomes a degradation."""

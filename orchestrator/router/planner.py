@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from orchestrator.domain.lexicon import SlotMatch, SlotMatcher
+from orchestrator.domain.lexicon import SlotMatch
 from orchestrator.domain.pack import DomainPack
 from orchestrator.domain.schema import FaqEntry
-from orchestrator.inference.models import Embedding
+from orchestrator.inference.models import Classification, Embedding, SlotSpan
 from orchestrator.router.clarify import ask_intent, ask_slots, is_vague, points_outside
 from orchestrator.router.cost import cheapest, estimate
 from orchestrator.router.faq import FaqMatcher
@@ -21,11 +21,12 @@ from orchestrator.router.mentions import Mention, find_mentions, read_time, titl
 from orchestrator.router.normalise import Normalised, Normaliser, clean
 from orchestrator.router.question_type import QuestionTyper
 from orchestrator.router.questions import QuestionSplitter
-from orchestrator.router.slots import missing_slots, slot_messages
+from orchestrator.router.slots import SlotReader, missing_slots, slot_messages
+from orchestrator.router.vote import Shares
 from orchestrator.settings import RouterSettings
 from trias.v1 import plan_pb2
 
-__all__ = ["PackPlanner", "Question", "Titles"]
+__all__ = ["ModelReading", "PackPlanner", "Question", "Titles"]
 
 _END_MARKS = "？?。！!；; "
 
@@ -63,26 +64,44 @@ class Question:
         """What is compared with rules and examples. Without a hint, the very text that the retriever embeds again."""
         return f"{self.text} {self.hint}" if self.hint else self.text
 
+    @property
+    def wordings(self) -> tuple[str, ...]:
+        """What a model reads: the normalised text first, whose slots count, and the text as it came."""
+        return tuple(dict.fromkeys((self.compared, self.cleaned)))
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReading:
+    """What the pack's model says about a question: shares of the pack's leaves, and slots of the normalised text."""
+
+    shares: Shares
+    spans: tuple[SlotSpan, ...]
+
 
 class PackPlanner:
     """One pack, compiled: rules, lexicon and, once `learn` was called, its examples.
 
     Attributes:
         teaching: the texts whose vectors `learn` wants, in order.
+        examples: the first of them, whose readings `learn_model` wants.
+        model_fingerprint: of the model whose readings were offered last; empty before.
     """
 
     def __init__(self, pack: DomainPack, settings: RouterSettings) -> None:
         self.pack = pack
         self._settings = settings
         self._normaliser = Normaliser(pack)
-        self._find_slots = SlotMatcher(pack).find
+        self._slots = SlotReader(pack)
+        self._find_slots = self._slots.find
         self._typer = QuestionTyper(pack)
         self._splitter = QuestionSplitter(pack, self._find_slots, settings.max_sub_questions)
         self._intents = IntentClassifier(pack, settings.example_neighbours)
         self._faq = FaqMatcher(pack, self._worded, self._find_slots)
-        self._examples = [self._worded(text) for _, text in self._intents.examples]
-        self._intents.calibrate_rules(self._examples)
-        self.teaching: tuple[str, ...] = (*self._examples, *self._faq.questions)
+        self.examples: tuple[str, ...] = tuple(self._worded(text) for _, text in self._intents.examples)
+        self._intents.calibrate_rules(self.examples)
+        self.teaching: tuple[str, ...] = (*self.examples, *self._faq.questions)
+        self.model_fingerprint = ""
+        self._model_order: npt.NDArray[np.intp] | None = None
 
     @property
     def fingerprint(self) -> str:
@@ -92,9 +111,40 @@ class PackPlanner:
     def learn(self, batches: Sequence[Embedding]) -> None:
         """Take the vectors of `teaching`, in batches of one model, in order."""
         vectors = np.concatenate([batch.vectors for batch in batches])
-        count = len(self._examples)
+        count = len(self.examples)
         self._faq.learn(vectors[count:])
-        self._intents.learn(self._examples, vectors[:count], batches[0].fingerprint)
+        self._intents.learn(vectors[:count], batches[0].fingerprint)
+
+    def learn_model(self, batches: Sequence[Classification]) -> None:
+        """Take a model's readings of `examples`, in batches of one version, in order.
+
+        A model that knows other intents than the pack's has no say here.
+        """
+        self.model_fingerprint = batches[0].fingerprint
+        places = {intent_id: place for place, intent_id in enumerate(self._intents.leaves)}
+        if not batches[0].intents or not places.keys() >= set(batches[0].intents):
+            self._model_order = None
+            self._intents.forget_model()
+            return
+        self._model_order = np.array([places[intent_id] for intent_id in batches[0].intents])
+        self._intents.learn_model(
+            [self._leaf_shares(reading.shares) for batch in batches for reading in batch.readings]
+        )
+
+    def model_reading(self, classification: Classification | None, question: Question) -> ModelReading | None:
+        """What the model says of a question, if it is the model that was learnt, and of this pack."""
+        if classification is None or self._model_order is None or classification.fingerprint != self.model_fingerprint:
+            return None
+        shares = np.mean([self._leaf_shares(reading.shares) for reading in classification.readings], axis=0)
+        # A hint stands behind the text: what is found in it is no slot of the question.
+        spans = tuple(span for span in classification.readings[0].spans if span.end <= len(question.text))
+        return ModelReading(shares, spans)
+
+    def _leaf_shares(self, shares: Shares) -> Shares:
+        assert self._model_order is not None
+        found = np.zeros(len(self._intents.leaves))
+        found[self._model_order] = shares
+        return found
 
     def read(self, asked: str, *, rewrite: bool, today: dt.date, as_of_date: str, hint: str) -> Question:
         """Clean and normalise a question."""
@@ -103,7 +153,14 @@ class PackPlanner:
         return Question(asked, cleaned, normalised, today, as_of_date, clean(hint))
 
     def plan(
-        self, plan_id: str, question: Question, vector: Vector | None, titles: Titles, marked: Mapping[str, Titles]
+        self,
+        plan_id: str,
+        question: Question,
+        vector: Vector | None,
+        titles: Titles,
+        marked: Mapping[str, Titles],
+        *,
+        model: ModelReading | None = None,
     ) -> plan_pb2.Plan:
         """Make the plan.
 
@@ -113,13 +170,14 @@ class PackPlanner:
             vector: of ``question.compared``, L2-normalised, by the embedder that was learnt; None where there is none.
             titles: (document id, title) of the library's documents that may be named in the question.
             marked: the same for each title in 《》.
+            model: what `model_reading` returned.
         """
         text = question.text
-        slots = self._find_slots(text)
+        slots = self._slots.read(text, model.spans if model else ())
         mentions = _mentions(question, titles, marked)
-        reading = self._intents.read(question.compared, vector)
+        reading = self._intents.read(question.compared, vector, model.shares if model else None)
         time = read_time(text, question.today)
-        parts = self._sub_questions(text, reading)
+        parts = self._sub_questions(text, reading, slots)
         plan = plan_pb2.Plan(
             plan_id=plan_id,
             question=question.asked,
@@ -147,9 +205,10 @@ class PackPlanner:
         self._decide_strategy(plan, question, vector, is_small_talk=small_talk is not None)
         return plan
 
-    def faq_entry(self, question: Question, vector: Vector | None) -> FaqEntry | None:
-        """The FAQ entry that asks the same."""
-        return self._faq.find(question.compared, vector, self._intents.bank)
+    def faq_entry(self, question: Question, vector: Vector | None, slots: Sequence[plan_pb2.Slot]) -> FaqEntry | None:
+        """The FAQ entry that asks the same under the same conditions."""
+        conditions = [(slot.type, slot.value) for slot in slots]
+        return self._faq.find(question.compared, vector, self._intents.bank, conditions)
 
     def _worded(self, text: str) -> str:
         return self._normaliser.rewrite(clean(text)).text.rstrip(_END_MARKS)
@@ -157,7 +216,9 @@ class PackPlanner:
     def _type_hint(self, reading: IntentReading) -> str:
         return self.pack.intent_paths[reading.best.intent_id][-1].question_type if reading.best else ""
 
-    def _sub_questions(self, text: str, reading: IntentReading) -> list[plan_pb2.SubQuestion]:
+    def _sub_questions(
+        self, text: str, reading: IntentReading, slots: Sequence[SlotMatch]
+    ) -> list[plan_pb2.SubQuestion]:
         parts = self._splitter.split(text)
         if len(parts) < 2:
             return []
@@ -166,11 +227,21 @@ class PackPlanner:
             plan_pb2.SubQuestion(
                 sub_question_id=f"q{number}",
                 text=part,
-                slots=slot_messages(self._find_slots(part)),
+                slots=slot_messages(self._part_slots(part, slots)),
                 question_type=self._typer.classify(part, hint),
             )
             for number, part in enumerate(parts, start=1)
         ]
+
+    def _part_slots(self, part: str, slots: Sequence[SlotMatch]) -> list[SlotMatch]:
+        """The slots of a part: what the lexicon finds in it, and what the model found there in the whole."""
+        found = self._find_slots(part)
+        taken = {place for match in found for place in range(match.start, match.end)}
+        for match in slots:
+            start = part.find(match.text) if match.decided_by == "model" else -1
+            if start >= 0 and not taken & set(range(start, start + len(match.text))):
+                found.append(replace(match, start=start, end=start + len(match.text)))
+        return sorted(found, key=lambda match: (match.start, match.slot_type))
 
     def _decide_intent(
         self, plan: plan_pb2.Plan, text: str, slots: Sequence[SlotMatch], reading: IntentReading
@@ -208,7 +279,9 @@ class PackPlanner:
         admissible = {plan_pb2.STRATEGY_FULL}
         if is_small_talk:
             admissible.add(plan_pb2.STRATEGY_NO_RETRIEVAL)
-        elif not (plan.sub_questions or plan.named_documents or plan.as_of_date) and self.faq_entry(question, vector):
+        elif not (plan.sub_questions or plan.named_documents or plan.as_of_date) and self.faq_entry(
+            question, vector, plan.slots
+        ):
             admissible.add(plan_pb2.STRATEGY_FAQ)
         plan.strategy = cheapest(plan.estimates, admissible)
 

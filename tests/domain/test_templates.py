@@ -44,7 +44,7 @@ def folder(tmp_path: Path) -> Path:
         ("templates: {chat: ['<service=天上>好']}", "'天上' is no value of 'service'"),
         ("templates: {chat: ['(好']}", "never closed"),
         ("templates: {chat: [好]}\nvalues: {colour: [红]}", "no slot type 'colour'"),
-        ("templates: {chat: [好]}\nspellings: {service: {天上: [上天]}}", "no canonical value"),
+        ("templates: {chat: [好]}\nvalues: {service: [上天]}", "does not call 'service' open"),
         ("template: {}", "templates"),
     ],
 )

@@ -15,7 +15,7 @@ import yaml
 
 from orchestrator.domain.pack import DomainPack, load_packs
 from orchestrator.errors import TriasError
-from orchestrator.inference.models import Embedding, TextKind
+from orchestrator.inference.models import Classification, Embedding, QuestionReading, SlotSpan, TextKind
 from orchestrator.knowledge.clause import Document
 from orchestrator.router.agent import RouterAgent
 from orchestrator.router.planner import PackPlanner
@@ -63,6 +63,38 @@ class HashedEmbedder:
 
 
 @dataclass
+class ExampleClassifier:
+    """Stands in for the served model: sure of the intent of which an example shares most bigrams with the text.
+
+    Attributes:
+        spans: text → the slots that it sees there.
+    """
+
+    examples: list[tuple[str, str]]
+    name: str = "model-1"
+    error: TriasError | None = None
+    spans: dict[str, tuple[SlotSpan, ...]] = field(default_factory=dict)
+    calls: list[list[str]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.intents = tuple(sorted({intent_id for _, intent_id in self.examples}))
+        self._rows = np.stack([hashed_vector(text) for text, _ in self.examples])
+
+    async def classify(self, texts: Sequence[str], *, timeout_s: float | None = None) -> Classification:
+        self.calls.append(list(texts))
+        if self.error is not None:
+            raise self.error
+        readings = tuple(QuestionReading(self._shares(text), self.spans.get(text, ())) for text in texts)
+        return Classification(self.intents, readings, self.name, 0.25)
+
+    def _shares(self, text: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+        shares = np.full(len(self.intents), 0.1 / len(self.intents))
+        nearest = int((self._rows @ hashed_vector(text)).argmax())
+        shares[self.intents.index(self.examples[nearest][1])] += 0.9
+        return shares
+
+
+@dataclass
 class Queue:
     """Keeps what it is given."""
 
@@ -103,6 +135,18 @@ def planner(medical: DomainPack) -> PackPlanner:
 @pytest.fixture
 def hashed() -> HashedEmbedder:
     return HashedEmbedder()
+
+
+@pytest.fixture
+def model(medical: DomainPack) -> ExampleClassifier:
+    """Knows the pack's examples by heart."""
+    return ExampleClassifier(
+        [
+            (example.question, intent_id)
+            for intent_id, path in medical.intent_paths.items()
+            for example in path[-1].examples
+        ]
+    )
 
 
 @pytest.fixture

@@ -6,12 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from orchestrator.errors import ConfigurationError, InvalidFieldError, ModelUnavailableError
+from orchestrator.errors import ConfigurationError, InvalidFieldError, ModelNotFoundError, ModelUnavailableError
+from orchestrator.inference.models import SlotSpan
 from orchestrator.knowledge.clause import Document
 from orchestrator.router import agent as agent_module
 from orchestrator.router.agent import RouterAgent
 from orchestrator.settings import RouterSettings
-from tests.router.conftest import HashedEmbedder, Queue
+from tests.router.conftest import ExampleClassifier, HashedEmbedder, Queue
 from trias.v1 import plan_pb2, router_service_pb2
 
 MakeRouter = Callable[..., RouterAgent]
@@ -215,3 +216,74 @@ async def test_many_questions_at_once(make_router: MakeRouter) -> None:
     assert [response.plan.question for response in responses] == questions
     assert len({response.plan.plan_id for response in responses}) == len(questions)
     assert router.statistics.plans == len(questions)
+
+
+async def test_a_served_model_joins_the_vote_and_fills_slots(make_router: MakeRouter, model: ExampleClassifier) -> None:
+    router = make_router(classifier=model)
+    await router.warm_up()
+    model.spans["上班族住院能报几成"] = (SlotSpan("population", 0, 3, 0.9),)
+    response = await router.route(request("上班族住院能报几成"))
+    model.spans[response.plan.normalized_question] = (SlotSpan("population", 0, 2, 0.9),)
+    plan = (await router.route(request("上班族住院能报几成"))).plan
+    assert plan.intent.intent_id == "benefit.inpatient.rate"
+    assert not response.degradations
+    assert [stage.stage for stage in response.timing.stages] == ["normalize", "embed", "classify", "titles", "route"]
+    assert ("population", "职工") in {(slot.type, slot.value) for slot in plan.slots}
+
+
+async def test_the_model_reads_the_normalised_and_the_raw_question(
+    make_router: MakeRouter, model: ExampleClassifier
+) -> None:
+    router = make_router(classifier=model)
+    await router.warm_up()
+    model.calls.clear()
+    plan = (await router.route(request("门槛费是啥"))).plan
+    assert model.calls == [[plan.normalized_question, "门槛费是啥"]]
+
+
+async def test_a_model_that_fails_leaves_rules_and_examples(make_router: MakeRouter, model: ExampleClassifier) -> None:
+    router = make_router(classifier=model)
+    await router.warm_up()
+    model.error = ModelUnavailableError("Triton does not answer.")
+    response = await router.route(request("职工在三级医院住院能报多少"))
+    assert response.plan.intent.intent_id == "benefit.inpatient.rate"
+    assert [item.component for item in response.degradations] == ["router_model"]
+
+
+async def test_a_model_that_is_not_served_is_not_missed(make_router: MakeRouter, model: ExampleClassifier) -> None:
+    model.error = ModelNotFoundError("No model 'router'.")
+    router = make_router(classifier=model)
+    await router.warm_up()
+    assert not (await router.route(request("职工在三级医院住院能报多少"))).degradations
+    required = make_router(classifier=model, settings=RouterSettings(model="required"))
+    with pytest.raises(ModelNotFoundError):
+        await required.warm_up()
+    response = await required.route(request("职工在三级医院住院能报多少"))
+    assert "router_model" in {item.component for item in response.degradations}
+    off = make_router(classifier=model, settings=RouterSettings(model="off"))
+    await off.warm_up()
+    model.calls.clear()
+    assert not (await off.route(request("职工在三级医院住院能报多少"))).degradations
+    assert not model.calls
+
+
+async def test_another_version_reads_the_examples_first(make_router: MakeRouter, model: ExampleClassifier) -> None:
+    router = make_router(classifier=model)
+    await router.warm_up()
+    model.name = "model-2"
+    model.calls.clear()
+    first = await router.route(request("职工在三级医院住院能报多少"))
+    assert not first.degradations
+    planner = router._planners["medical_insurance"]
+    await until(lambda: planner.model_fingerprint == "model-2")
+    assert len(model.calls) > 1
+    await router.close()
+
+
+async def test_a_model_of_another_pack_has_no_say(make_router: MakeRouter) -> None:
+    stranger = ExampleClassifier([("贷款利率", "loan.rate"), ("开户", "account.open")])
+    router = make_router(classifier=stranger)
+    await router.warm_up()
+    response = await router.route(request("职工在三级医院住院能报多少"))
+    assert response.plan.intent.intent_id == "benefit.inpatient.rate"
+    assert not response.degradations

@@ -13,7 +13,7 @@ def taught(medical: DomainPack) -> IntentClassifier:
     classifier = IntentClassifier(medical, 8)
     texts = [text for _, text in classifier.examples]
     classifier.calibrate_rules(texts)
-    classifier.learn(texts, np.stack([hashed_vector(text) for text in texts]), "x")
+    classifier.learn(np.stack([hashed_vector(text) for text in texts]), "x")
     return classifier
 
 

@@ -5,16 +5,31 @@ from collections.abc import Sequence
 
 import pytest
 
-from orchestrator.errors import BackendUnavailableError, ModelUnavailableError
-from orchestrator.inference.models import Embedding, TextKind
+from orchestrator.errors import BackendUnavailableError, ModelNotFoundError, ModelUnavailableError
+from orchestrator.inference.models import Classifier, Embedding, TextKind
 from orchestrator.knowledge.clause import Document
 from orchestrator.router.lookups import FindTitles, Lookups
-from tests.router.conftest import HashedEmbedder, find_titles
+from tests.router.conftest import ExampleClassifier, HashedEmbedder, find_titles
 from trias.v1 import common_pb2
 
 
-def lookups(embedder: HashedEmbedder, titles: FindTitles = find_titles, seconds: float = 5.0) -> Lookups:
-    return Lookups(embedder, titles, embed_timeout_s=seconds, titles_timeout_s=seconds)
+def lookups(
+    embedder: HashedEmbedder,
+    titles: FindTitles = find_titles,
+    seconds: float = 5.0,
+    *,
+    classifier: Classifier | None = None,
+    required: bool = False,
+) -> Lookups:
+    return Lookups(
+        embedder,
+        classifier,
+        titles,
+        classifier_required=required,
+        embed_timeout_s=seconds,
+        classify_timeout_s=seconds,
+        titles_timeout_s=seconds,
+    )
 
 
 async def test_the_vector_is_that_of_the_text(hashed: HashedEmbedder) -> None:
@@ -76,3 +91,33 @@ async def test_a_dead_catalogue_is_a_degradation(hashed: HashedEmbedder) -> None
         assert found.degradation is not None
         assert (found.degradation.component, found.degradation.reason) == ("clause_graph", reason)
         assert not found.whole
+
+
+async def test_a_model_that_is_not_served_is_nothing_special(hashed: HashedEmbedder, model: ExampleClassifier) -> None:
+    model.error = ModelNotFoundError("No model 'router'.")
+    made = lookups(hashed, classifier=model)
+    for _ in range(3):
+        found = await made.classified(["住院"])
+        assert found.classification is None
+        assert found.degradation is None
+    # It is not asked for with every question.
+    assert len(model.calls) == 1
+
+
+async def test_a_model_that_is_required_is_missed(hashed: HashedEmbedder, model: ExampleClassifier) -> None:
+    model.error = ModelNotFoundError("No model 'router'.")
+    found = await lookups(hashed, classifier=model, required=True).classified(["住院"])
+    assert found.degradation is not None
+    assert (found.degradation.component, found.degradation.reason) == ("router_model", "MODEL_NOT_FOUND")
+
+
+async def test_a_model_that_fails_is_a_degradation(hashed: HashedEmbedder, model: ExampleClassifier) -> None:
+    model.error = ModelUnavailableError("Triton does not answer.")
+    found = await lookups(hashed, classifier=model).classified(["住院"])
+    assert found.degradation is not None
+    assert found.degradation.component == "router_model"
+
+
+async def test_without_a_model_nobody_is_asked(hashed: HashedEmbedder) -> None:
+    found = await lookups(hashed).classified(["住院"])
+    assert (found.classification, found.degradation, found.model_ms) == (None, None, 0.0)
