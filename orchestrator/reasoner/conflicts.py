@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 
 from orchestrator.domain.quantity import Quantity, QuantityKind, Relation, contradicts, exclusive, relation
 from orchestrator.domain.units import base_of
@@ -15,7 +15,6 @@ from orchestrator.reasoner.negation import without_negation
 from orchestrator.reasoner.scope import Scope, ScopeReader
 from orchestrator.reasoner.similarity import aligned_quantities, dice, grams_of, plain
 from orchestrator.settings import ReasonerSettings
-from trias.v1 import passage_pb2
 
 __all__ = ["Conflict", "find_conflicts"]
 
@@ -63,13 +62,25 @@ def find_conflicts(claims: Sequence[Claim], scopes: ScopeReader, settings: Reaso
     """
     detector = _Detector(claims, scopes, settings)
     found: list[Conflict] = []
-    pending = passage_pb2.VALIDITY_NOT_YET_EFFECTIVE
-    in_force = [claim for claim in claims if claim.reading.source.passage.validity != pending]
-    for first, second in combinations(in_force, 2):
+    in_force = [claim for claim in claims if not claim.reading.source.is_pending]
+    for first, second in _pairs(in_force):
         if detector.conflict(first, second):
             scope = {**first.scope, **second.scope}
             found.append(Conflict(f"k{len(found) + 1}", first, second, first.matter or second.matter, scope))
     return found
+
+
+def _pairs(claims: Sequence[Claim]) -> list[tuple[Claim, Claim]]:
+    """The pairs that may contradict each other, in order: numbers of one kind, a rule and a denial; of two clauses."""
+    alike: dict[QuantityKind | bool, list[int]] = {}
+    for place, claim in enumerate(claims):
+        alike.setdefault(claim.negated if claim.quantity is None else claim.quantity.kind, []).append(place)
+    denials, rules = alike.pop(True, []), alike.pop(False, [])
+    places = [(min(pair), max(pair)) for pair in product(denials, rules)]
+    for numbers in alike.values():
+        places += combinations(numbers, 2)
+    sources = [claim.source_id for claim in claims]
+    return [(claims[one], claims[other]) for one, other in sorted(places) if sources[one] != sources[other]]
 
 
 class _Detector:
@@ -84,12 +95,12 @@ class _Detector:
         self._nearest: dict[tuple[str, str], float] = {}
         self._grams: dict[str, frozenset[str]] = {}
         self._terms: dict[str, tuple[str, str]] = {}
+        self._allowing: dict[str, bool] = {}
+        self._predicates: dict[str, frozenset[str]] = {}
 
     def conflict(self, first: Claim, second: Claim) -> bool:
-        if first.source_id == second.source_id:
-            return False
         if first.quantity is None and second.quantity is None:
-            return first.negated != second.negated and self._together(first, second) and self._denies(first, second)
+            return self._denies(first, second) and self._together(first, second)
         return self._comparable(first, second) and self._together(first, second) and self._same_rule(first, second)
 
     def _together(self, first: Claim, second: Claim) -> bool:
@@ -162,10 +173,20 @@ class _Detector:
     def _denies(self, first: Claim, second: Claim) -> bool:
         """The same predicate, negated in one and not in the other."""
         allowing = second if first.negated else first
-        if first.document_id == second.document_id or not _ALLOWS.search(allowing.reading.sentence.text):
+        if first.document_id == second.document_id or not self._allows(allowing):
             return False
-        one, other = without_negation(self._skeleton(first)), without_negation(self._skeleton(second))
-        return dice(self._grams_of(one), self._grams_of(other)) >= self._settings.negation_similarity
+        return dice(self._predicate(first), self._predicate(second)) >= self._settings.negation_similarity
+
+    def _allows(self, claim: Claim) -> bool:
+        if claim.claim_id not in self._allowing:
+            self._allowing[claim.claim_id] = _ALLOWS.search(claim.reading.said.text) is not None
+        return self._allowing[claim.claim_id]
+
+    def _predicate(self, claim: Claim) -> frozenset[str]:
+        """The bigrams of a rule, whether it allows or forbids apart."""
+        if claim.claim_id not in self._predicates:
+            self._predicates[claim.claim_id] = grams_of(without_negation(self._skeleton(claim)))
+        return self._predicates[claim.claim_id]
 
     def _likeness(self, first: Claim, second: Claim) -> float:
         """How alike the statements are, numbers apart."""
@@ -193,7 +214,7 @@ class _Detector:
     def _clause(self, claim: Claim) -> str:
         key = f"clause {claim.source_id}"
         if key not in self._skeletons:
-            self._skeletons[key] = plain(_STOCK.sub("", claim.reading.source.clause.text))
+            self._skeletons[key] = plain(_STOCK.sub("", claim.reading.source.said.text))
         return self._skeletons[key]
 
     def _counterparts(self, first: Claim, second: Claim) -> bool:

@@ -30,6 +30,8 @@ BOILERPLATE = 0.5
 # What is left for documents other than the one that the question names.
 OTHER_DOCUMENT = 0.6
 
+_GONE = frozenset({passage_pb2.VALIDITY_REPEALED, passage_pb2.VALIDITY_EXPIRED})
+
 
 @dataclass(frozen=True, eq=False)
 class Source:
@@ -67,6 +69,21 @@ class Source:
     def document_id(self) -> str:
         """The document's id."""
         return self.document.document_id
+
+    @cached_property
+    def confidence(self) -> float:
+        """The retriever's, in [0,1]."""
+        return self.passage.confidence
+
+    @cached_property
+    def is_gone(self) -> bool:
+        """Whether the document is repealed or expired."""
+        return self.passage.validity in _GONE or self.document.status == document_pb2.DOCUMENT_STATUS_REPEALED
+
+    @cached_property
+    def is_pending(self) -> bool:
+        """Whether the document is not in force yet."""
+        return self.passage.validity == passage_pb2.VALIDITY_NOT_YET_EFFECTIVE
 
     @property
     def sentences(self) -> tuple[Sentence, ...]:
@@ -239,7 +256,7 @@ def _words_in_common(weights: Mapping[str, float], body: str, surroundings: Sequ
 
 def _weigh(part: QuestionPart, reading: Reading, overlap: float) -> Evidence:
     said = reading.said
-    share, earned = WORD_SHARE + PASSAGE_SHARE, WORD_SHARE * overlap + PASSAGE_SHARE * reading.source.passage.confidence
+    share, earned = WORD_SHARE + PASSAGE_SHARE, WORD_SHARE * overlap + PASSAGE_SHARE * reading.source.confidence
     if part.kinds:
         share += KIND_SHARE
         earned += KIND_SHARE * any(quantity.kind in part.kinds for quantity in said.quantities)

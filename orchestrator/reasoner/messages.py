@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from orchestrator.domain.quantity import Quantity
+from orchestrator.domain.quantity import Bound, Quantity, QuantityKind
 from orchestrator.reasoner.claims import Claim
 from orchestrator.reasoner.conflicts import Conflict
 from orchestrator.reasoner.precedence import named
@@ -15,6 +15,8 @@ from trias.v1 import reasoning_pb2
 __all__ = ["claim_message", "conflict_message", "quantity_message", "ruling_message"]
 
 EXTRACTIVE = "extractive"
+_BOUNDS = {bound: f"BOUND_{bound.name}" for bound in Bound}
+_KINDS = {kind: f"QUANTITY_KIND_{kind.name}" for kind in QuantityKind}
 
 
 def quantity_message(quantity: Quantity, shift: int = 0) -> reasoning_pb2.Quantity:
@@ -23,8 +25,8 @@ def quantity_message(quantity: Quantity, shift: int = 0) -> reasoning_pb2.Quanti
         text=quantity.text,
         value=quantity.value_text,
         unit=quantity.unit,
-        bound=f"BOUND_{quantity.bound.name}",
-        kind=f"QUANTITY_KIND_{quantity.kind.name}",
+        bound=_BOUNDS[quantity.bound],
+        kind=_KINDS[quantity.kind],
         start=quantity.start + shift,
         end=quantity.end + shift,
         upper_value=quantity.upper_text,

@@ -15,14 +15,12 @@ from orchestrator.reasoner.claims import Claim
 from orchestrator.settings import ReasonerSettings
 from trias.v1 import document_pb2, passage_pb2, reasoning_pb2
 
-__all__ = ["Precedence", "Verdict", "authority_score", "date_of", "dated", "is_gone", "named"]
+__all__ = ["Precedence", "Verdict", "authority_score", "date_of", "dated", "named"]
 
 AGEING_PER_YEAR = 0.1
 DAYS_A_YEAR = 365.25
 # Scores closer than this are a tie.
 TIE = 1e-6
-
-_GONE = frozenset({passage_pb2.VALIDITY_REPEALED, passage_pb2.VALIDITY_EXPIRED})
 
 
 @dataclass(frozen=True)
@@ -68,6 +66,7 @@ class Precedence:
         self._pack = pack
         self._settings = settings
         self._as_of = as_of
+        self._scores: dict[str, float] = {}
 
     def between(self, first: Claim, second: Claim) -> Verdict | None:
         """Which of two claims prevails; None where no rule decides."""
@@ -80,7 +79,11 @@ class Precedence:
 
     def score(self, claim: Claim) -> float:
         """What the last rule makes of the claim's document."""
-        return authority_score(claim.reading.source.document, self._pack, self._as_of)
+        # Claims of one clause share it.
+        if claim.source_id not in self._scores:
+            document = claim.reading.source.document
+            self._scores[claim.source_id] = authority_score(document, self._pack, self._as_of)
+        return self._scores[claim.source_id]
 
     def _override(self, claim: Claim, other: Claim) -> Verdict | None:
         for override in self._pack.overrides:
@@ -132,22 +135,17 @@ def _supersedes(claim: Claim, other: Claim) -> bool:
     """Whether one claim's document amends or repeals the other's, by the graph or by the other's status."""
     if claim.document_id == other.document_id:
         return False
-    passage, rival = claim.reading.source.passage, other.reading.source.passage
-    if claim.document_id and claim.document_id in {rival.superseded_by, *rival.document.superseded_by}:
+    source, rival = claim.reading.source, other.reading.source
+    if claim.document_id and claim.document_id in {rival.passage.superseded_by, *rival.document.superseded_by}:
         return True
-    return is_gone(rival) and not is_gone(passage)
-
-
-def is_gone(passage: passage_pb2.Passage) -> bool:
-    """Whether a passage's document is repealed or expired."""
-    return passage.validity in _GONE or passage.document.status == document_pb2.DOCUMENT_STATUS_REPEALED
+    return rival.is_gone and not source.is_gone
 
 
 def _state(claim: Claim) -> str:
-    passage = claim.reading.source.passage
-    if passage.validity == passage_pb2.VALIDITY_EXPIRED:
+    source = claim.reading.source
+    if source.passage.validity == passage_pb2.VALIDITY_EXPIRED:
         return "已失效"
-    return "已废止" if is_gone(passage) else "已被修订"
+    return "已废止" if source.is_gone else "已被修订"
 
 
 def dated(claim: Claim) -> str:

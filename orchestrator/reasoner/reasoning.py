@@ -14,7 +14,6 @@ from orchestrator.reasoner.conflicts import Conflict, find_conflicts
 from orchestrator.reasoner.evidence import Evidence, Reading, Source, read_sources, readings_of, relevance_to
 from orchestrator.reasoner.followups import follow_up
 from orchestrator.reasoner.messages import claim_message, conflict_message, ruling_message
-from orchestrator.reasoner.precedence import is_gone
 from orchestrator.reasoner.question import QuestionPart, read_question
 from orchestrator.reasoner.reading import PackReader
 from orchestrator.reasoner.refusal import Assessment, assess
@@ -149,7 +148,7 @@ class Reasoning:
         if self._any_version:
             return None
         for part, evidence, plan in zip(parts, ranked, plans, strict=True):
-            lost = [item for item in evidence if is_gone(item.source.passage)]
+            lost = [item for item in evidence if item.source.is_gone]
             if not lost or not lost[0].in_scope:
                 continue
             best = plan.evidence[0].relevance if plan.answerable and plan.evidence else 0.0

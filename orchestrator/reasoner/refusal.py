@@ -62,7 +62,7 @@ def assess(
     if not evidence or not part.grams:
         return Assessment(0.0, ())
     library = f"{_library(readings)}\n{readings[0].reader.vocabulary}"
-    trust = max(retrieval_confidence, evidence[0].source.passage.confidence)
+    trust = max(retrieval_confidence, evidence[0].source.confidence)
     missing = foreign_words(part.canonical_runs, library)
     share = sum(len(word) for word in missing) / sum(len(run) for run in part.canonical_runs)
     # 宠物医疗保险: what begins the question is what it is about.

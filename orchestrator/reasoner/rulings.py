@@ -64,7 +64,7 @@ def rule(
     for claim in claims:
         if claim.claim_id in beaten:
             continue
-        own = [conflict for conflict in conflicts if claim.claim_id in _ids(conflict)]
+        own = [conflict for conflict in conflicts if claim.claim_id in _ids(conflict)] if conflicts else []
         number, score = f"r{len(rulings) + 1}", precedence.score(claim)
         if not own:
             rulings.append(_uncontested(number, claim, score))

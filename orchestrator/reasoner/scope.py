@@ -94,6 +94,8 @@ class ScopeReader:
 
     def compatible(self, first: Scope, second: Scope) -> bool:
         """Whether something can be within both: no dimension has values that exclude each other."""
+        if not first or not second:
+            return True
         return all(self._overlap(name, first[name], second[name]) for name in first.keys() & second.keys())
 
     def one_sided(self, first: Scope, second: Scope) -> set[str]:

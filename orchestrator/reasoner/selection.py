@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
 
 from orchestrator.reasoner.claims import Claim
 from orchestrator.reasoner.evidence import Evidence
-from orchestrator.reasoner.precedence import is_gone
 from orchestrator.reasoner.question import QuestionPart
 from orchestrator.reasoner.scope import ScopeReader
 from orchestrator.reasoner.sentences import Sentence
 from orchestrator.reasoner.similarity import dice, grams_of
 from orchestrator.settings import ReasonerSettings
-from trias.v1 import passage_pb2, plan_pb2
+from trias.v1 import plan_pb2
 
 __all__ = ["Choice", "Selector", "sentence_key", "usable", "whole_list"]
 
@@ -39,6 +40,11 @@ class Choice:
         sentence = self.sentence
         return sentence.lead + sentence.text if sentence.kind == "item" and sentence.lead else sentence.text
 
+    @cached_property
+    def grams(self) -> frozenset[str]:
+        """The bigrams of what is quoted."""
+        return grams_of(self.sentence.source)
+
 
 def sentence_key(evidence: Evidence) -> tuple[int, int]:
     """A sentence among all of a request: its passage and where it starts."""
@@ -47,8 +53,7 @@ def sentence_key(evidence: Evidence) -> tuple[int, int]:
 
 def usable(evidence: Evidence, *, any_version: bool) -> bool:
     """Whether an answer may rest on it: its document holds on the day asked about, or any version was asked for."""
-    validity = evidence.source.passage.validity
-    return any_version or not (is_gone(evidence.source.passage) or validity == passage_pb2.VALIDITY_NOT_YET_EFFECTIVE)
+    return any_version or not (evidence.source.is_gone or evidence.source.is_pending)
 
 
 class Selector:
@@ -74,13 +79,14 @@ class Selector:
 
     def choose(self, part: QuestionPart, evidence: Sequence[Evidence], limit: int) -> list[Choice]:
         """The sentences for one part, best first; a procedure's in the order of their document."""
-        pool = [item for item in evidence if self._stands(part, item)]
-        pool = [item for item in pool if item.in_scope] or pool
-        best = pool[0] if pool else None
+        best, others = self._of_standing(part, [item for item in evidence if item.in_scope])
+        if best is None:
+            best, others = self._of_standing(part, evidence)
+        if best is None:
+            return []
         chosen: list[Choice] = []
         taken = _Taken()
-        for item in pool:
-            assert best is not None
+        for item in chain((best,), others):
             if len(chosen) >= limit or item.relevance < self._settings.keep_relevance * best.relevance:
                 break
             choice, is_list = self._with_list(part, item)
@@ -93,9 +99,18 @@ class Selector:
             chosen.sort(key=lambda choice: _document_order(choice, first))
         return chosen
 
+    def _of_standing(
+        self, part: QuestionPart, evidence: Sequence[Evidence]
+    ) -> tuple[Evidence | None, Iterator[Evidence]]:
+        """The best of what stands, and the rest, looked at as it is asked for: most of it never is."""
+        standing = (item for item in evidence if self._stands(part, item))
+        return next(standing, None), standing
+
     def claims_for(self, part: QuestionPart, item: Evidence) -> list[Claim]:
         """The claims of a sentence that answer the question: of the kind and within the scope asked for."""
         claims = self._claims.get(sentence_key(item), [])
+        if not part.scope and not part.kinds:
+            return claims
         fitting = [claim for claim in claims if self._scopes.compatible(claim.scope, part.scope)] or claims
         asked = [claim for claim in fitting if claim.quantity is not None and claim.quantity.kind in part.kinds]
         return asked or fitting
@@ -159,7 +174,7 @@ def whole_list(item: Evidence, limit: int) -> Sentence | None:
 
 
 def _repeats(choice: Choice, other: Choice) -> bool:
-    if dice(grams_of(choice.sentence.source), grams_of(other.sentence.source)) < SAME_SENTENCE:
+    if dice(choice.grams, other.grams) < SAME_SENTENCE:
         return False
     known = {(quantity.value, quantity.unit) for quantity in other.evidence.reading.quantities}
     return all((quantity.value, quantity.unit) in known for quantity in choice.evidence.reading.quantities)

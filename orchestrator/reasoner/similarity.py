@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
+from operator import add
 
 from orchestrator.domain.quantity import Quantity
 
@@ -23,7 +24,7 @@ def plain(text: str) -> str:
 def grams_of(text: str) -> frozenset[str]:
     """The character bigrams of a text, punctuation apart."""
     letters = plain(text)
-    return frozenset(letters[index : index + 2] for index in range(len(letters) - 1)) or frozenset(letters)
+    return frozenset(map(add, letters, letters[1:])) or frozenset(letters)
 
 
 def dice(first: frozenset[str], second: frozenset[str]) -> float:

@@ -23,6 +23,7 @@ from trias.v1 import reasoning_pb2
 __all__ = ["Checked", "Verifier"]
 
 _NEGATIVE = "不未无非勿禁免没否"
+_NEGATIVES = frozenset(_NEGATIVE)
 _NEGATIONS = re.compile(f"[{_NEGATIVE}]")
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
 _ENUMERATOR = re.compile(r"[（(][一二三四五六七八九十\d]+[)）]")
@@ -64,15 +65,16 @@ class Verifier:
             return Checked(draft, "", 0, 0)
         reason = next((why for support in draft.supports if (why := _misquoted(support))), "")
         pieces = _pieces(draft)
-        reason = reason or self._unsupported(pieces, draft.supports)
-        numbers, equal_numbers, wrong = _compare_numbers(pieces, draft.supports)
+        texts = [text for support in draft.supports for text in _texts(support)]
+        reason = reason or self._unsupported(pieces, texts)
+        numbers, equal_numbers, wrong = _compare_numbers(pieces, texts)
         if wrong and not reason:
             reason = f"数值“{wrong}”与条文原文不一致"
         citations = () if reason else tuple(dict.fromkeys(self._cite(support) for support in draft.supports))
         return Checked(draft, reason, numbers, equal_numbers, citations)
 
-    def _unsupported(self, pieces: Sequence[str], supports: Sequence[Support]) -> str:
-        texts = [plain(text) for support in supports for text in _texts(support)]
+    def _unsupported(self, pieces: Sequence[str], sources: Sequence[str]) -> str:
+        texts = [plain(text) for text in sources]
         for piece in pieces:
             body = plain(piece)
             if not body or any(_holds(text, body) for text in texts):
@@ -143,15 +145,14 @@ def _holds(text: str, piece: str) -> bool:
     while start >= 0:
         before, after = text[start - 1 : start], text[start + len(piece) : start + len(piece) + 1]
         torn = (before.isdigit() and piece[0].isdigit()) or (after.isdigit() and piece[-1].isdigit())
-        if not torn and before not in set(_NEGATIVE):
+        if not torn and before not in _NEGATIVES:
             return True
         start = text.find(piece, start + 1)
     return False
 
 
-def _compare_numbers(pieces: Sequence[str], supports: Sequence[Support]) -> tuple[int, int, str]:
+def _compare_numbers(pieces: Sequence[str], texts: Sequence[str]) -> tuple[int, int, str]:
     """How many numbers the pieces have, how many equal one of the sources, and the first that does not."""
-    texts = [text for support in supports for text in _texts(support)]
     stated = [quantity for text in texts for quantity in parse_quantities(text)]
     digits = {digit for text in texts for digit in _DIGITS.findall(fold(text))}
     checked = right = 0
@@ -177,10 +178,11 @@ def _compare_numbers(pieces: Sequence[str], supports: Sequence[Support]) -> tupl
 
 
 def _same(quantity: Quantity, other: Quantity) -> bool:
-    return equal(quantity, other) or (
-        # A quote may end before the word that bounds the number; it may not change the number.
-        quantity.unit == other.unit
+    # A quote may end before the word that bounds the number; it may not change the number.
+    verbatim = (
+        quantity.text == other.text
+        and quantity.unit == other.unit
         and quantity.value == other.value
         and quantity.upper == other.upper
-        and quantity.text == other.text
     )
+    return verbatim or equal(quantity, other)
