@@ -32,6 +32,8 @@ POLL_S = 0.05
 PORT_ATTEMPTS = 3
 # Triton itself ends in-flight requests at its exit timeout; beyond that it gets this long to leave.
 EXIT_MARGIN_S = 5.0
+# What an instance that was replaced gets to finish its requests; callers wait less for theirs.
+STALE_STUB_S = 5.0
 
 
 class TritonServer:
@@ -64,6 +66,7 @@ class TritonServer:
         self._control: TritonControl | None = None
         self._stubs: StubTable | None = None
         self._log = ServerLog(self._data / "logs" / "triton.log")
+        self._reapers: set[asyncio.Task[None]] = set()
         self._lock = asyncio.Lock()
 
     async def __aenter__(self) -> TritonServer:
@@ -161,14 +164,34 @@ class TritonServer:
         await self.control.load(model, config=served_config(self.repository, model))
 
     async def renew(self, model: str) -> None:
-        """Replace all instances of a model that Triton takes for ready; see `renewed_config`."""
+        """Replace all instances of a model that Triton takes for ready; see `renewed_config`.
+
+        Triton waits for ever for what the dead one among the old instances was doing, and keeps them all until then:
+        those that are left after a while are killed.
+        """
+        stale = await asyncio.to_thread(self._stubs.pids_of, model) if self._stubs is not None else frozenset()
         await self.control.load(model, config=renewed_config(self.repository, model))
+        if stale:
+            reaper = asyncio.create_task(self._reap(model, stale), name=f"reaper of {model}")
+            self._reapers.add(reaper)
+            reaper.add_done_callback(self._reapers.discard)
 
     async def crashed_models(self) -> frozenset[str]:
         """The models whose Python stub has died since the last call; see `StubTable.crashed`."""
         if self._stubs is None:
             return frozenset()
         return await asyncio.to_thread(self._stubs.crashed)
+
+    async def _reap(self, model: str, stale: frozenset[int]) -> None:
+        await asyncio.sleep(STALE_STUB_S)
+        stubs = self._stubs
+        if stubs is None:
+            return
+        left = await asyncio.to_thread(stubs.pids_of, model)
+        # Never the last ones: the new ones may have been replaced in their turn.
+        if left & stale and left - stale:
+            log.warning("model %s: %d old instances are left and are killed", model, len(left & stale))
+            await asyncio.to_thread(stubs.end, left & stale)
 
     async def _launch(self) -> None:
         installation = find_triton()
@@ -243,6 +266,8 @@ class TritonServer:
         )
 
     async def _end(self) -> None:
+        for reaper in tuple(self._reapers):
+            reaper.cancel()
         await self._kill(grace_s=self._settings.exit_timeout_s + EXIT_MARGIN_S)
         await self._close_control()
         self._process = self._stubs = None

@@ -6,6 +6,10 @@ once. That tells a crash within a second, where a canary would wait in the dead 
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
+from collections.abc import Set
 from pathlib import Path
 
 __all__ = ["StubTable"]
@@ -34,6 +38,26 @@ class StubTable:
 
         A stub that ends in order can be a zombie for the moment until its server has asked for it, hence the two.
         """
+        dead = self._look()
+        confirmed = (dead & self._dead) - self._reported
+        self._dead = dead
+        self._reported |= confirmed
+        return frozenset(self._models[pid] for pid in confirmed if pid in self._models)
+
+    def pids_of(self, model: str) -> frozenset[int]:
+        """The stubs of a model that are alive."""
+        dead = self._look()
+        return frozenset(pid for pid in self._children() - dead if self._models.get(pid) == model)
+
+    def end(self, stale: Set[int]) -> None:
+        """Kill stubs that other ones have replaced; none of them is told as a crash."""
+        for pid in self._children() & stale:
+            self._reported.add(pid)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def _look(self) -> set[int]:
+        """Learn which stub is whose; those that are dead."""
         dead = set()
         for pid in self._children():
             if _state(pid) == ZOMBIE:
@@ -42,10 +66,7 @@ class StubTable:
                 model = self._model_of(pid)
                 if model:
                     self._models[pid] = model
-        confirmed = (dead & self._dead) - self._reported
-        self._dead = dead
-        self._reported |= confirmed
-        return frozenset(self._models[pid] for pid in confirmed if pid in self._models)
+        return dead
 
     def _children(self) -> set[int]:
         children: set[int] = set()

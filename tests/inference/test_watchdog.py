@@ -18,6 +18,7 @@ from orchestrator.errors import ModelUnavailableError
 from orchestrator.inference.embedder import TritonEmbedder
 from orchestrator.inference.hosts import RemoteTriton
 from orchestrator.inference.launcher import TritonServer
+from orchestrator.inference.stubs import StubTable
 from orchestrator.inference.watchdog import Watchdog
 from orchestrator.settings import CanarySettings, InferenceSettings, LauncherSettings
 
@@ -85,6 +86,43 @@ async def test_a_stub_killed_under_load_is_healed(server: TritonServer) -> None:
         assert all(await asyncio.gather(*callers))
         await embedder.embed(["丙"], kind="query")
         assert watchdog.counters.restarts == 0
+
+
+async def test_what_a_heal_replaced_does_not_linger(
+    tiny_repository: Any, launcher_settings: LauncherSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("orchestrator.inference.launcher.STALE_STUB_S", 0.5)
+    tiny_repository.publish()
+    config = tiny_repository.path / "embedder" / "config.pbtxt"
+    config.write_text(config.read_text().replace("count: 1", "count: 2"))
+    async with TritonServer(launcher_settings, repository=tiny_repository.path, data=tmp_path / "data") as server:
+        assert server.pid is not None
+        stubs = StubTable(server.pid, server.repository)
+        async with patient_embedder(server) as embedder, Watchdog(server, CANARY) as watchdog:
+            await embedder.embed(["甲"], kind="query")
+            old = stubs.pids_of("embedder")
+            assert len(old) == 2
+            done = asyncio.Event()
+
+            async def ask() -> None:
+                while not done.is_set():
+                    await embedder.embed(["甲 乙"], kind="query")
+
+            callers = [asyncio.ensure_future(ask()) for _ in range(4)]
+            await asyncio.sleep(0.2)
+            # Killed at work, it leaves a request that Triton waits for, and keeps the healthy one with it.
+            os.kill(min(old), signal.SIGKILL)
+            await until(lambda: watchdog.counters.heals == 1)
+            await until(lambda: not old & stubs.pids_of("embedder"))
+            assert len(stubs.pids_of("embedder")) == 2
+            new = tiny_repository.publish(version="2", seed=2)
+            await server.load("embedder")
+            while await embedder.fingerprint() != new:
+                await asyncio.sleep(0.02)
+            done.set()
+            await asyncio.gather(*callers)
+        # Killing what was left is no crash.
+        assert watchdog.counters.heals == 1
 
 
 async def test_without_a_watchdog_the_error_is_clear(server: TritonServer) -> None:
