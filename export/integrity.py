@@ -68,5 +68,8 @@ def _check_weights(path: Path) -> None:
 
 def _failed(path: Path, size: int, wanted: str) -> GateError:
     return GateError(
-        f"{GATE} of {path.name}", size, wanted, hint=f"{path} is damaged or was not copied to its end: copy it again."
+        f"{GATE} of {path.name}",
+        size,
+        wanted,
+        hint=f"{path} ({path.stat().st_size} bytes) is damaged or was not copied to its end: copy it again.",
     )

@@ -248,7 +248,12 @@ class LiveModel:
             self.progress("Load beside the live version")
             await self.serve()
         self.progress("Switch to its vectors")
-        await switch_index(fingerprint)
+        try:
+            await switch_index(fingerprint)
+        except TriasError:
+            write_live(self.folder, pointer.dropping_candidate("it has no vectors to return to"))
+            await self.serve()
+            raise
         return pointer
 
     def _pointer(self, *, damage_is_an_error: bool) -> LivePointer | None:

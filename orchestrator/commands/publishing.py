@@ -104,6 +104,7 @@ def run_publish(
     try:
         with steps.shown():
             judged_on = _golden(settings, spec, golden)
+            indexed_by = asyncio.run(_indexed_by(settings)) if isinstance(spec, EmbedderSpec) else ""
             prepared = prepare_version(
                 spec,
                 checkpoint,
@@ -112,7 +113,7 @@ def run_publish(
                 golden=judged_on,
                 progress=steps.begin,
             )
-            outcome = asyncio.run(_go_live(settings, prepared, judged_on, dry_run=dry_run, steps=steps))
+            outcome = asyncio.run(_go_live(settings, prepared, judged_on, indexed_by, dry_run=dry_run, steps=steps))
     except TriasError as error:
         if as_json:
             _print_json({"model": spec.model, "change": "refused", **_refusal(error)}, steps, started)
@@ -152,15 +153,11 @@ def run_rollback(settings: Settings, name: str, *, to: str, as_json: bool) -> in
 
 
 async def _go_live(
-    settings: Settings, prepared: Prepared, golden: Golden, *, dry_run: bool, steps: Steps
+    settings: Settings, prepared: Prepared, golden: Golden, indexed_by: str, *, dry_run: bool, steps: Steps
 ) -> Outcome | None:
     """The outcome; None where it was interrupted before the promotion."""
     spec = prepared.spec
     requests, real = _requests(settings, spec, golden)
-    indexed_by = ""
-    if isinstance(spec, EmbedderSpec):
-        async with open_sink(settings, "") as sink:
-            indexed_by = await sink.fingerprint()
     task = asyncio.current_task()
     assert task is not None
 
@@ -188,6 +185,12 @@ async def _go_live(
         # Where not even a Triton could be had, nobody has loaded the version.
         if not seen:
             await asyncio.to_thread(prepared.discard)
+
+
+async def _indexed_by(settings: Settings) -> str:
+    """Of the embedder whose vectors answer queries; asked before the export, for the library may be somebody's."""
+    async with open_sink(settings, "") as sink:
+        return await sink.fingerprint()
 
 
 async def _roll_back(settings: Settings, spec: ModelSpec, to: str, steps: Steps) -> Outcome:
