@@ -16,6 +16,7 @@ from orchestrator.retriever.passages import Ranked, all_expired, rank, read, to_
 from orchestrator.retriever.reach import NAMED_DOCUMENT, named_clauses, named_documents, referenced_clauses
 from orchestrator.retriever.search import Outcome, Search
 from orchestrator.retriever.trust import as_of
+from orchestrator.retriever.waits import Waits
 from orchestrator.settings import RetrieverSettings, ScoringSettings
 from trias.v1 import common_pb2, plan_pb2, retriever_service_pb2
 
@@ -24,20 +25,6 @@ __all__ = ["RetrieverAgent"]
 MAX_TOP_K = 100
 # Candidates read from the catalogue beyond those wanted: position and validity may still reorder them.
 SPARE = 20
-
-
-class _Stopwatch:
-    """Adds up the milliseconds spent inside it."""
-
-    def __init__(self) -> None:
-        self.ms = 0.0
-        self._started = 0.0
-
-    def __enter__(self) -> None:
-        self._started = time.perf_counter()
-
-    def __exit__(self, *_: object) -> None:
-        self.ms += (time.perf_counter() - self._started) * 1000
 
 
 class RetrieverAgent:
@@ -70,18 +57,18 @@ class RetrieverAgent:
         queries = _queries(request)
         top_k = self._top_k(request)
 
-        candidates, reads = Candidates(self._scoring), _Stopwatch()
-        outcomes = await self._gather(candidates, plan, queries, list(request.document_ids))
+        candidates, waits = Candidates(self._scoring), Waits()
+        outcomes = await self._gather(candidates, waits, plan, queries, list(request.document_ids))
         scoring = _without_failed(self._scoring, outcomes)
-        ranked = await self._rank(candidates, scoring, plan, top_k, reads)
+        ranked = await self._rank(candidates, waits, scoring, plan, top_k)
         degradations = _faults(outcomes)
         if _wants_current(plan) and all_expired(ranked, self._settings.expired_stop):
             newer = {later for item in ranked[:top_k] for later in item.document.superseded_by}
-            outcomes += await self._search_documents(candidates, queries, newer)
-            ranked = await self._rank(candidates, scoring, plan, top_k, reads)
+            outcomes += await self._search_documents(candidates, waits, queries, newer)
+            ranked = await self._rank(candidates, waits, scoring, plan, top_k)
             degradations.append(_expired(found_newer=bool(newer)))
         chosen = self._order(ranked, plan)[:top_k]
-        with reads:
+        with waits.for_read():
             references = await self._library.graph.references([item.clause.source_id for item in chosen])
         passages = to_passages(chosen, references, self._settings)
 
@@ -91,7 +78,7 @@ class RetrieverAgent:
             confidence=confidence,
             searches=[_report(outcome) for outcome in outcomes],
             suggestions=_suggestions(plan) if confidence < self._settings.low_confidence else [],
-            timing=_timing(started, outcomes, reads.ms),
+            timing=_timing(started, outcomes, waits),
             degradations=degradations,
             embedder_fingerprint=next((outcome.fingerprint for outcome in outcomes if outcome.fingerprint), ""),
         )
@@ -102,17 +89,22 @@ class RetrieverAgent:
         return request.top_k or self._settings.top_k
 
     async def _gather(
-        self, candidates: Candidates, plan: plan_pb2.Plan, queries: Sequence[tuple[str, str]], only: list[str]
+        self,
+        candidates: Candidates,
+        waits: Waits,
+        plan: plan_pb2.Plan,
+        queries: Sequence[tuple[str, str]],
+        only: list[str],
     ) -> list[Outcome]:
         """Run every search of every query at once, then follow references from the strongest hits."""
         graph = self._library.graph
         named = named_documents(plan)
         walked, outcomes = await asyncio.gather(
-            self._search.graph(lambda: named_clauses(graph, plan)),
-            self._search_queries(candidates, queries, only or None),
+            self._search.graph(lambda: named_clauses(graph, plan), waits),
+            self._search_queries(candidates, waits, queries, only or None),
         )
         if named and not only:
-            outcomes += await self._search_documents(candidates, queries, named)
+            outcomes += await self._search_documents(candidates, waits, queries, named)
         if all(outcome.fault for outcome in outcomes):
             raise BackendUnavailableError(
                 "No search answered: " + "; ".join(outcome.fault.detail for outcome in outcomes if outcome.fault)
@@ -120,15 +112,15 @@ class RetrieverAgent:
         candidates.add_reaches(walked.reaches)
         candidates.raise_documents(named, NAMED_DOCUMENT)
         strong = [candidate.source_id for candidate in candidates.best(self._settings.strong_hits)]
-        followed = await self._search.graph(lambda: referenced_clauses(graph, strong))
+        followed = await self._search.graph(lambda: referenced_clauses(graph, strong), waits)
         candidates.add_reaches(followed.reaches)
         return [*outcomes, walked, followed]
 
     async def _search_queries(
-        self, candidates: Candidates, queries: Sequence[tuple[str, str]], only: list[str] | None
+        self, candidates: Candidates, waits: Waits, queries: Sequence[tuple[str, str]], only: list[str] | None
     ) -> list[Outcome]:
         searches = [
-            search(query, only) for _, query in queries for search in (self._search.vector, self._search.keyword)
+            search(query, waits, only) for _, query in queries for search in (self._search.vector, self._search.keyword)
         ]
         outcomes = await asyncio.gather(*searches)
         for place, (sub_question_id, query) in enumerate(queries):
@@ -136,16 +128,16 @@ class RetrieverAgent:
         return outcomes
 
     async def _search_documents(
-        self, candidates: Candidates, queries: Sequence[tuple[str, str]], document_ids: Iterable[str]
+        self, candidates: Candidates, waits: Waits, queries: Sequence[tuple[str, str]], document_ids: Iterable[str]
     ) -> list[Outcome]:
         wanted = sorted(document_ids)
-        return await self._search_queries(candidates, queries, wanted) if wanted else []
+        return await self._search_queries(candidates, waits, queries, wanted) if wanted else []
 
     async def _rank(
-        self, candidates: Candidates, scoring: ScoringSettings, plan: plan_pb2.Plan, top_k: int, reads: _Stopwatch
+        self, candidates: Candidates, waits: Waits, scoring: ScoringSettings, plan: plan_pb2.Plan, top_k: int
     ) -> list[Ranked]:
         best = candidates.best(top_k + SPARE)
-        with reads:
+        with waits.for_read():
             reading = await read(self._library.graph, best)
         return rank(reading, best, scoring, on=as_of(plan.as_of_date), any_version=not _wants_current(plan))
 
@@ -227,14 +219,9 @@ def _suggestions(plan: plan_pb2.Plan) -> list[str]:
     return suggestions
 
 
-def _timing(started: float, outcomes: Sequence[Outcome], reads_ms: float) -> common_pb2.Timing:
+def _timing(started: float, outcomes: Sequence[Outcome], waits: Waits) -> common_pb2.Timing:
     total = (time.perf_counter() - started) * 1000
-    # Searches of one request overlap: the caller waited for the slowest of them, and for what followed it.
-    first = [outcome for outcome in outcomes if outcome.search != "graph"]
-    slowest = max(first, key=lambda outcome: outcome.wall_ms, default=Outcome(search=""))
-    followed = sum(outcome.index_ms for outcome in outcomes[-1:] if outcome.search == "graph")
-    model = slowest.model_ms
-    index = slowest.index_ms + followed + reads_ms
+    model, index = waits.spent_ms()
     return common_pb2.Timing(
         total_ms=total,
         model_ms=model,
@@ -249,5 +236,5 @@ def _timing(started: float, outcomes: Sequence[Outcome], reads_ms: float) -> com
             )
             for outcome in outcomes
         ]
-        + [common_pb2.StageTiming(stage="read", wall_ms=reads_ms, index_ms=reads_ms)],
+        + [common_pb2.StageTiming(stage="read", wall_ms=waits.reads_ms, index_ms=waits.reads_ms)],
     )

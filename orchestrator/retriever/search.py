@@ -12,6 +12,7 @@ from orchestrator.errors import DeadlineExceededError, FingerprintMismatchError,
 from orchestrator.inference.models import Embedder
 from orchestrator.knowledge.library import Library
 from orchestrator.knowledge.ports import Hit
+from orchestrator.retriever.waits import Waits
 from orchestrator.settings import RetrieverSettings
 from trias.v1 import common_pb2
 
@@ -71,20 +72,22 @@ class Search:
         self._embedder = embedder
         self._settings = settings
 
-    async def vector(self, query: str, document_ids: Collection[str] | None = None) -> Outcome:
+    async def vector(self, query: str, waits: Waits, document_ids: Collection[str] | None = None) -> Outcome:
         """Nearest clauses to the question's vector; an Embedder that is down is a fault, not an error."""
         spent = _Spent()
 
         async def run() -> Sequence[Hit]:
             embedding = await self._embedder.embed([query], kind="query", timeout_s=self._settings.vector_deadline_s)
             spent.model_ms, spent.fingerprint = embedding.model_ms, embedding.fingerprint
+            waits.had_model(embedding.model_ms)
             started = time.perf_counter()
-            hits = await self._library.search_vector(
-                embedding.vectors[0],
-                self._settings.candidates,
-                fingerprint=embedding.fingerprint,
-                document_ids=document_ids,
-            )
+            with waits.for_index():
+                hits = await self._library.search_vector(
+                    embedding.vectors[0],
+                    self._settings.candidates,
+                    fingerprint=embedding.fingerprint,
+                    document_ids=document_ids,
+                )
             spent.index_ms = _ms_since(started)
             return hits
 
@@ -99,18 +102,24 @@ class Search:
             fingerprint=spent.fingerprint,
         )
 
-    async def keyword(self, query: str, document_ids: Collection[str] | None = None) -> Outcome:
+    async def keyword(self, query: str, waits: Waits, document_ids: Collection[str] | None = None) -> Outcome:
         """Best clauses by BM25."""
 
         async def run() -> Sequence[Hit]:
-            return await self._library.search_keyword(query, self._settings.candidates, document_ids)
+            with waits.for_index():
+                return await self._library.search_keyword(query, self._settings.candidates, document_ids)
 
         hits, wall_ms, fault = await _guarded("keyword", run, self._settings.keyword_deadline_s)
         return Outcome(search="keyword", hits=tuple(hits), wall_ms=wall_ms, index_ms=wall_ms, fault=fault)
 
-    async def graph(self, walk: Callable[[], Awaitable[Sequence[GraphReach]]]) -> Outcome:
+    async def graph(self, walk: Callable[[], Awaitable[Sequence[GraphReach]]], waits: Waits) -> Outcome:
         """Clauses that a walk over the graph reaches."""
-        reaches, wall_ms, fault = await _guarded("graph", walk, self._settings.graph_deadline_s)
+
+        async def run() -> Sequence[GraphReach]:
+            with waits.for_index():
+                return await walk()
+
+        reaches, wall_ms, fault = await _guarded("graph", run, self._settings.graph_deadline_s)
         return Outcome(search="graph", reaches=tuple(reaches), wall_ms=wall_ms, index_ms=wall_ms, fault=fault)
 
 
