@@ -15,6 +15,7 @@ from rich.table import Table
 
 from export.build import BuildReport, build_model, missing_adapter
 from export.live import LivePointer, read_live
+from export.parts import Device
 from export.repository import VersionState, list_versions
 from export.spec import ModelSpec, known_models, load_spec
 from orchestrator.errors import ConfigurationError
@@ -33,7 +34,8 @@ QUALITY = "quality."
 def build(
     context: typer.Context,
     force: Annotated[bool, typer.Option("--force", help="Build even what is up to date.")] = False,
-    model: Annotated[list[str] | None, typer.Option(help="Only this model (repeatable); default: all.")] = None,
+    model: Annotated[list[str] | None, typer.Option(help="Only this (repeatable); default: all for a CPU.")] = None,
+    gpu: Annotated[bool, typer.Option("--gpu", help="For a GPU, in half precision: --model gpu/bge-m3.")] = False,
 ) -> None:
     """Make the served models from their published weights, checking every step. Quick where all is up to date."""
     settings: Settings = context.obj
@@ -42,11 +44,11 @@ def build(
         if not model and (lacks := missing_adapter(spec)):
             console.print(lacks, highlight=False)
             continue
-        report = _build(spec, settings, force=force, console=console)
+        report = _build(spec, settings, device="gpu" if gpu else "cpu", force=force, console=console)
         _tell(report, console)
 
 
-def _build(spec: ModelSpec, settings: Settings, *, force: bool, console: Console) -> BuildReport:
+def _build(spec: ModelSpec, settings: Settings, *, device: Device, force: bool, console: Console) -> BuildReport:
     columns = (SpinnerColumn(finished_text="[green]✓[/green]"), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=console) as bar:
         steps: list[int] = []
@@ -60,6 +62,7 @@ def _build(spec: ModelSpec, settings: Settings, *, force: bool, console: Console
             spec,
             repository=settings.paths.model_repository,
             data=settings.paths.data,
+            device=device,
             force=force,
             progress=begin,
         )

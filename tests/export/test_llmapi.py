@@ -103,7 +103,7 @@ def test_an_adapter_is_merged_into_a_checkpoint_that_llmapi_can_open(name: str, 
     assert {"model.py", "model.yaml", "tokenizer.json", "checkpoint/model.safetensors", "checkpoint/LICENSE"} <= set(
         manifest.files
     )
-    assert (manifest.kind, manifest.precision, manifest.outputs) == (spec.kind, "bf16", {"text": "text_output"})
+    assert (manifest.kind, manifest.precision, manifest.outputs["text"]) == (spec.kind, "bf16", "text_output")
     arguments = yaml.safe_load((version / "model.yaml").read_text(encoding="utf-8"))
     saved = version / arguments["model"]
     assert json.loads((saved / "config.json").read_text(encoding="utf-8"))["dtype"] == "bfloat16"
