@@ -19,7 +19,7 @@ from orchestrator.settings import Settings
 __all__ = ["app"]
 
 app = typer.Typer(
-    help="Measure retrieval on labelled corpora, and re-fit the hybrid score to them.", no_args_is_help=True
+    help="Measure retrieval and routing on labelled data, and re-fit the hybrid score.", no_args_is_help=True
 )
 
 CorpusOption = Annotated[
@@ -76,9 +76,33 @@ def fit_(
     typer.echo(yaml.safe_dump({"scoring": scoring, "retriever": retriever}, sort_keys=False), nl=False)
 
 
-def _print(figures: Mapping[str, Mapping[str, float]], judged: int) -> None:
+@app.command("router")
+def router(
+    context: typer.Context,
+    questions: Annotated[
+        list[Path], typer.Option("--questions", help="labelled questions, JSON lines (repeatable)", show_default=False)
+    ],
+    split: Annotated[
+        str, typer.Option("--split", help="only these, where the file knows splits: train, validation or test")
+    ] = "test",
+    domain: Annotated[str | None, typer.Option("--domain", help="domain pack; default: domain.default")] = None,
+    json_out: JsonOption = None,
+) -> None:
+    """Intent accuracy and slot F1 of rules and examples, of the trained model, and of their vote, on each file."""
+    from orchestrator.commands import evaluating_router  # noqa: PLC0415 (every other command starts without it)
+
+    settings: Settings = context.obj
+    figures = asyncio.run(evaluating_router.measure_router(settings, questions, split, domain))
+    for name, (count, systems) in figures.items():
+        _print(systems, judged=count, of=name)
+    if json_out:
+        tree = {name: {"questions": count, "systems": systems} for name, (count, systems) in figures.items()}
+        json_out.write_text(json.dumps(tree, ensure_ascii=False, indent=2), encoding="utf-8")
+
+
+def _print(figures: Mapping[str, Mapping[str, float]], judged: int, of: str = "") -> None:
     names: Sequence[str] = list(next(iter(figures.values()))) if figures else []
-    table = Table(title=f"{judged} judged questions")
+    table = Table(title=f"{judged} judged questions" + (f" of {of}" if of else ""))
     table.add_column("system")
     for name in names:
         table.add_column(name, justify="right")

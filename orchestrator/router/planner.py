@@ -83,7 +83,8 @@ class PackPlanner:
 
     Attributes:
         teaching: the texts whose vectors `learn` wants, in order.
-        examples: the first of them, whose readings `learn_model` wants.
+        slots: reads the slots of a text.
+        examples: the first of the texts to learn, whose readings `learn_model` wants.
         model_fingerprint: of the model whose readings were offered last; empty before.
     """
 
@@ -91,8 +92,8 @@ class PackPlanner:
         self.pack = pack
         self._settings = settings
         self._normaliser = Normaliser(pack)
-        self._slots = SlotReader(pack)
-        self._find_slots = self._slots.find
+        self.slots = SlotReader(pack)
+        self._find_slots = self.slots.find
         self._typer = QuestionTyper(pack)
         self._splitter = QuestionSplitter(pack, self._find_slots, settings.max_sub_questions)
         self._intents = IntentClassifier(pack, settings.example_neighbours)
@@ -102,6 +103,11 @@ class PackPlanner:
         self.teaching: tuple[str, ...] = (*self.examples, *self._faq.questions)
         self.model_fingerprint = ""
         self._model_order: npt.NDArray[np.intp] | None = None
+
+    @property
+    def leaves(self) -> tuple[str, ...]:
+        """Ids of the intents that a vote has shares for, in order."""
+        return self._intents.leaves
 
     @property
     def fingerprint(self) -> str:
@@ -173,7 +179,7 @@ class PackPlanner:
             model: what `model_reading` returned.
         """
         text = question.text
-        slots = self._slots.read(text, model.spans if model else ())
+        slots = self.slots.read(text, model.spans if model else ())
         mentions = _mentions(question, titles, marked)
         reading = self._intents.read(question.compared, vector, model.shares if model else None)
         time = read_time(text, question.today)

@@ -48,15 +48,16 @@ class SlotReader:
         """The slots of ``text``, in order; ``spans`` are a model's, of the same text."""
         found = self.find(text)
         taken = {place for match in found for place in range(match.start, match.end)}
-        for span in spans:
-            if span.confidence < LEAST_SURE or span.slot_type not in self._known:
-                continue
-            match = self._resolve(text, span)
-            if match is None or taken & set(range(match.start, match.end)):
-                continue
-            taken.update(range(match.start, match.end))
-            found.append(match)
+        for match in self.resolve(text, spans):
+            if not taken & set(range(match.start, match.end)):
+                taken.update(range(match.start, match.end))
+                found.append(match)
         return sorted(found, key=lambda match: (match.start, match.slot_type))
+
+    def resolve(self, text: str, spans: Iterable[SlotSpan]) -> list[SlotMatch]:
+        """What the model's spans alone stand for; those that it is unsure of, or that mean nothing, are left out."""
+        sure = (span for span in spans if span.confidence >= LEAST_SURE and span.slot_type in self._known)
+        return [match for span in sure if (match := self._resolve(text, span)) is not None]
 
     def _resolve(self, text: str, span: SlotSpan) -> SlotMatch | None:
         """The value that a span stands for, and where exactly; None where it means nothing to the pack."""
