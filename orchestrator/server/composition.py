@@ -13,6 +13,7 @@ import grpc
 from orchestrator.domain.pack import load_packs
 from orchestrator.errors import ConfigurationError
 from orchestrator.flow import Flow, Reasoner, Retriever, Router
+from orchestrator.inference.classifier import TritonClassifier
 from orchestrator.inference.embedder import TritonEmbedder
 from orchestrator.knowledge.library import Library
 from orchestrator.knowledge.opening import open_library
@@ -91,8 +92,18 @@ async def build_service(settings: Settings) -> AsyncIterator[Service]:
                 titles = RemoteTitles(connect.to(remote.retriever), remote.retriever)
                 stack.push_async_callback(titles.close)
                 find_titles = titles.find_titles
+            classifier: TritonClassifier | None = None
+            if settings.router.model != "off":
+                classifier = TritonClassifier(settings.inference, settings.paths.model_repository)
+                await stack.enter_async_context(classifier)
             local_router = RouterAgent(
-                settings.router, packs, settings.domain.default, embedder, find_titles, labelling
+                settings.router,
+                packs,
+                settings.domain.default,
+                embedder,
+                find_titles,
+                labelling,
+                classifier=classifier,
             )
             stack.push_async_callback(local_router.close)
         local_retriever = (
