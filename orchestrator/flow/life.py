@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
@@ -73,7 +74,9 @@ class Flow:
         self.greetings = dict(greetings or {})
 
     async def ask(self, question: Question, *, time_left_s: float | None = None) -> AsyncIterator[Event]:
-        """Work on one question; cancelling who awaits the next event cancels the work.
+        """Work on one question; cancelling who awaits the next event, or leaving early, cancels the work.
+
+        The work does not wait for who reads the events: while one is on its way to the caller, the next is prepared.
 
         Args:
             question: with its options, checked already.
@@ -87,8 +90,24 @@ class Flow:
             InvalidFieldError: the router refuses the question. Nothing else is raised: faults become degradations.
         """
         life = _Life(self, question, time_left_s)
-        async for event in life.events():
-            yield event
+        told: asyncio.Queue[Event | None] = asyncio.Queue()
+
+        async def work() -> None:
+            try:
+                async for event in life.events():
+                    told.put_nowait(event)
+            finally:
+                told.put_nowait(None)
+
+        working = asyncio.get_running_loop().create_task(work())
+        try:
+            while (event := await told.get()) is not None:
+                yield event
+            await working
+        finally:
+            working.cancel()
+            # Whatever it still raises is read, so that asyncio does not report it as lost.
+            await asyncio.gather(working, return_exceptions=True)
 
 
 class _Life:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import aclosing
 from typing import Any
 
 import pytest
@@ -426,6 +427,43 @@ async def test_cancelling_the_caller_cancels_the_agent() -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+    await asyncio.wait_for(cancelled.wait(), 10)
+
+
+async def test_the_work_goes_on_while_an_event_is_on_its_way_to_the_caller() -> None:
+    agents = Agents()
+    searched = asyncio.Event()
+
+    def retrieve(request: retriever_service_pb2.RetrieveRequest) -> list[passage_pb2.Passage]:
+        searched.set()
+        return [passage(1)]
+
+    agents.on_retrieve = retrieve
+    told = agents.flow().ask(QUESTION)
+    assert isinstance(await anext(told), Planned)
+    # The caller still takes the plan in; were the work to wait for the caller, this would not end.
+    await asyncio.wait_for(searched.wait(), 10)
+    rest = [event async for event in told]
+    assert [type(event) for event in rest] == [Found, Replied, Replied]
+
+
+async def test_a_caller_that_leaves_early_cancels_the_agent() -> None:
+    agents = Agents()
+    started, cancelled = asyncio.Event(), asyncio.Event()
+
+    async def retrieve(request: retriever_service_pb2.RetrieveRequest) -> list[passage_pb2.Passage]:
+        started.set()
+        try:
+            await asyncio.sleep(3600)
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+        return []
+
+    agents.on_retrieve = retrieve
+    async with aclosing(agents.flow(AMPLE).ask(QUESTION)) as told:  # type: ignore[type-var]
+        await anext(told)
+        await asyncio.wait_for(started.wait(), 10)
     await asyncio.wait_for(cancelled.wait(), 10)
 
 
