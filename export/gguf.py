@@ -17,7 +17,7 @@ __all__ = ["ensure_gguf"]
 
 NOTE = "source.json"
 FILES = ("config.json", "model.safetensors", "tokenizer.json")
-# Nats a token of the probe below. Measured 3.2; a model whose weights were misread is near log(262144) = 12.5.
+# Nats a token of the probe below. Measured 3.7; a model whose weights were misread is near log(262144) = 12.5.
 MAX_NLL = 4.5
 PROBE = (
     "参保人员在定点医疗机构住院发生的医疗费用，由统筹基金按照规定的比例支付，其余部分由个人负担。"
@@ -50,9 +50,7 @@ def ensure_gguf(
         return noted
     progress("Dequantise (in .venv-llm)")
     with build_lock(folder.parent), staging_folder(folder.parent) as staging:
-        checks = run_step(
-            "from_gguf", package=source.package, sha256=source.sha256, target=str(staging), probe=PROBE
-        )
+        checks = run_step("from_gguf", package=source.package, sha256=source.sha256, target=str(staging), probe=PROBE)
         if not checks["nll"] <= MAX_NLL:
             raise GateError("nll_checkpoint", checks["nll"], f"<= {MAX_NLL:g}")
         if not checks["difference"] == 0:

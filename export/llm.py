@@ -13,7 +13,7 @@ from export.spec import GenerativeSpec
 
 __all__ = ["export_language_model"]
 
-OUTPUTS = {"text": "text_output"}
+OUTPUTS = {"text": "text_output", "finish_reason": "finish_reason"}
 
 
 def export_language_model(

@@ -13,12 +13,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from orchestrator.errors import BuildError
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedModel
 
 __all__ = ["Shortened", "shorten_model", "shorten_tokenizer"]
 
@@ -76,11 +73,11 @@ def shorten_tokenizer(path: Path) -> Shortened:
     return Shortened(tree, tuple(vocabulary[word] for word in ordered))
 
 
-def shorten_model(model: PreTrainedModel, kept: tuple[int, ...]) -> Any:
-    """The model with the rows of ``kept`` alone in its (tied) word table; ``model`` itself is changed."""
+def shorten_model(model: Any, kept: tuple[int, ...]) -> Any:
+    """A transformers model with the rows of ``kept`` alone in its (tied) word table; ``model`` itself is changed."""
     import torch  # noqa: PLC0415 (seconds to import)
 
-    table: Any = model.get_input_embeddings()
+    table = model.get_input_embeddings()
     with torch.no_grad():
         rows = table.weight[torch.tensor(kept)].clone()
         model.resize_token_embeddings(len(kept), mean_resizing=False)

@@ -21,7 +21,9 @@ __all__ = ["CLAIM_CHARACTERS", "ClaimWordings", "Pair", "read_wordings", "synthe
 
 CLAIM_CHARACTERS = 15
 # A wording with few places yields few different pairs; after this many repeats it has given what it has.
-ATTEMPTS_PER_PAIR = 20
+ATTEMPTS_PER_PAIR, LEAST_ATTEMPTS = 20, 60
+# What things and times are counted in.
+UNITS = "次名家分个"
 _PLACE = re.compile(r"\{([a-z])(\d*)\}")
 _NUMBER_PLACES = "pmdytnxa"
 _DIGITS = "零一二三四五六七八九"
@@ -108,7 +110,7 @@ def synthesise_pairs(wordings: ClaimWordings, *, seed: int, per_claim: int) -> l
         per_claim: pairs of each claim, answer or way of asking, at most.
 
     Raises:
-        ConfigurationError: a wording can't be filled: an unknown place, or no claim short enough and made of its clause.
+        ConfigurationError: a wording can't be filled: an unknown place, or no short claim made of its clause.
     """
     chance = random.Random(seed)  # noqa: S311 (training data, no secret)
     pairs: list[Pair] = []
@@ -135,7 +137,7 @@ def _forever() -> Iterator[None]:
 
 def _distinct(made: Iterator[Pair | None], wanted: int, wording: str) -> list[Pair]:
     found: dict[str, Pair] = {}
-    for _, pair in zip(range(wanted * ATTEMPTS_PER_PAIR), made, strict=False):
+    for _, pair in zip(range(max(LEAST_ATTEMPTS, wanted * ATTEMPTS_PER_PAIR)), made, strict=False):
         if pair is not None:
             found.setdefault(pair.prompt, pair)
         if len(found) == wanted:
@@ -218,19 +220,41 @@ def _number(kind: str, chance: random.Random) -> str:
     """A number with its unit, as regulations write it."""
     makers = {
         "p": lambda: chance.choice(
-            [f"{_tens(chance)}%", f"{chance.randint(1, 99)}%", f"百分之{_chinese(_tens(chance))}", f"{chance.randint(1, 20) / 2:g}个百分点"]
+            [
+                f"{_tens(chance)}%",
+                f"{chance.randint(1, 99)}%",
+                f"百分之{_chinese(_tens(chance))}",
+                f"{chance.randint(1, 20) / 2:g}个百分点",
+            ]
         ),
         "m": lambda: chance.choice(
-            [f"{_tens(chance) * 10}元", f"{chance.randint(1, 40)}万元", f"{chance.randint(11, 99) / 10:g}万元", f"{_chinese(chance.randint(2, 9))}千元", f"{_tens(chance) * 100}元"]
+            [
+                f"{_tens(chance) * 10}元",
+                f"{chance.randint(1, 40)}万元",
+                f"{chance.randint(11, 99) / 10:g}万元",
+                f"{_chinese(chance.randint(2, 9))}千元",
+                f"{_tens(chance) * 100}元",
+            ]
         ),
         "d": lambda: chance.choice(
-            [f"{chance.randint(2, 60)}日", f"{chance.randint(1, 30)}个工作日", f"{_chinese(chance.randint(2, 60))}日", f"{chance.randint(2, 90)}天", f"{chance.choice([12, 24, 48, 72])}小时"]
+            [
+                f"{chance.randint(2, 60)}日",
+                f"{chance.randint(1, 30)}个工作日",
+                f"{_chinese(chance.randint(2, 60))}日",
+                f"{chance.randint(2, 90)}天",
+                f"{chance.choice([12, 24, 48, 72])}小时",
+            ]
         ),
         "t": lambda: chance.choice(
-            [f"{chance.randint(1, 24)}个月", f"{_chinese(chance.randint(2, 12))}个月", f"{chance.randint(1, 6)}年", f"{_chinese(chance.randint(3, 9))}年"]
+            [
+                f"{chance.randint(1, 24)}个月",
+                f"{_chinese(chance.randint(2, 12))}个月",
+                f"{chance.randint(1, 6)}年",
+                f"{_chinese(chance.randint(3, 9))}年",
+            ]
         ),
         "y": lambda: chance.choice([f"{chance.randint(1, 35)}年", f"{_chinese(chance.randint(2, 30))}年"]),
-        "n": lambda: f"{chance.choice([chance.randint(2, 12), _chinese(chance.randint(2, 12))])}{chance.choice(['次', '名', '家', '分', '个'])}",
+        "n": lambda: f"{chance.choice([chance.randint(2, 12), _chinese(chance.randint(2, 12))])}{chance.choice(UNITS)}",
         "x": lambda: f"{chance.choice([chance.randint(2, 6), _chinese(chance.randint(2, 6)), 1.5, 2.5])}倍",
         "a": lambda: f"{chance.choice([chance.randint(3, 70), _chinese(chance.randint(16, 70))])}周岁",
     }

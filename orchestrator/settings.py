@@ -205,6 +205,7 @@ class ReasonerSettings(_Section):
     max_list_chars: int = Field(800, ge=50, description="a list no longer than this is quoted whole")
     model_claims: bool = Field(False, description="have the served reasoner word the claims that are shown")
     claim_budget_s: float = Field(0.6, gt=0, description="claims that it has not worded by then stay extractive")
+    claims_by_s: float = Field(1.4, gt=0, description="when wording must be over, from the start of the deep answer")
     claims_worded: int = Field(3, ge=1, description="at most, of one answer")
     claim_cache_entries: int = Field(4096, ge=0, description="worded claims kept in memory")
 

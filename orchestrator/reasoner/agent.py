@@ -10,12 +10,13 @@ from concurrent.futures import Executor
 
 from orchestrator.domain.pack import DomainPack
 from orchestrator.errors import InvalidFieldError
+from orchestrator.reasoner.claim_writer import ClaimWriter
 from orchestrator.reasoner.reading import PackReader
 from orchestrator.reasoner.reasoning import Reasoning
 from orchestrator.settings import ReasonerSettings
 from trias.v1 import common_pb2, reasoner_service_pb2
 
-__all__ = ["MAX_PASSAGES", "ReasonerAgent"]
+__all__ = ["MAX_PASSAGES", "SHORT_CHARACTERS", "ReasonerAgent"]
 
 MAX_PASSAGES = 100
 MAX_ROUND = 2
@@ -29,6 +30,7 @@ class ReasonerAgent:
         packs: the domain packs by name.
         default_domain: the pack of a plan that names none.
         executor: where the work runs; the loop's default executor where None.
+        claim_writer: words the claims of deep answers; without one they stay extractive.
 
     Raises:
         KeyError: ``default_domain`` is not among the packs.
@@ -40,11 +42,13 @@ class ReasonerAgent:
         packs: Mapping[str, DomainPack],
         default_domain: str,
         executor: Executor | None = None,
+        claim_writer: ClaimWriter | None = None,
     ) -> None:
         self._settings = settings
         self._readers = {name: PackReader(pack) for name, pack in packs.items()}
         self._default = self._readers[default_domain]
         self._executor = executor
+        self._claim_writer = claim_writer
 
     async def reason(self, request: reasoner_service_pb2.ReasonRequest) -> reasoner_service_pb2.ReasonResponse:
         """Compose and verify one tier's answer.
@@ -55,9 +59,14 @@ class ReasonerAgent:
         as_of = _check(request)
         reader = self._reader(request.plan.domain)
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(
+        started = loop.time()
+        response = await loop.run_in_executor(
             self._executor, lambda: Reasoning(request, reader, self._settings, as_of).run()
         )
+        if self._claim_writer is not None and request.tier == common_pb2.TIER_DEEP:
+            question = request.plan.normalized_question or request.plan.question
+            await self._claim_writer.word(response, question, spent_s=loop.time() - started)
+        return response
 
     def _reader(self, domain: str) -> PackReader:
         if not domain:

@@ -17,16 +17,18 @@ from orchestrator.domain.quantity_text import parse_quantities
 from orchestrator.knowledge.clause import snippet_hash_for
 from orchestrator.reasoner import wording
 from orchestrator.reasoner.drafts import Draft, Support
+from orchestrator.reasoner.negation import is_negated
 from orchestrator.reasoner.similarity import coverage, plain
 from trias.v1 import reasoning_pb2
 
-__all__ = ["Checked", "Verifier"]
+__all__ = ["Checked", "Verifier", "fault_of_claim"]
 
 _NEGATIVE = "不未无非勿禁免没否"
 _NEGATIVES = frozenset(_NEGATIVE)
 _NEGATIONS = re.compile(f"[{_NEGATIVE}]")
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
 _ENUMERATOR = re.compile(r"[（(][一二三四五六七八九十\d]+[)）]")
+_STOPS = re.compile(r"[，,；;。：:！!？?]")
 _CUT = "\x1f"
 
 
@@ -107,6 +109,32 @@ class Verifier:
                 )
             )
         return self._numbers[key]
+
+
+def fault_of_claim(pieces: Sequence[str], sentence: str) -> str:
+    """What is wrong with a claim that was put together from pieces of a sentence; empty where nothing is.
+
+    Each piece must stand in the sentence, not torn from a number or from under a negation; its numbers must be the
+    sentence's; and what the sentence denies before a piece, in the same run of words, the claim must deny too.
+    """
+    text = plain(sentence)
+    for piece in pieces:
+        if not _holds(text, plain(piece)):
+            return f"“{piece}”在条文中没有依据"
+    if wrong := _compare_numbers(pieces, [sentence])[2]:
+        return f"数值“{wrong}”与条文原文不一致"
+    if not any(is_negated(piece) for piece in pieces):
+        for piece in pieces:
+            if is_negated(_run_before(sentence, piece)):
+                return f"“{piece}”与条文的肯定、否定不一致"
+    return ""
+
+
+def _run_before(sentence: str, piece: str) -> str:
+    """The words between the last punctuation before a piece and its end."""
+    place = sentence.find(piece)
+    start = max((match.end() for match in _STOPS.finditer(sentence, 0, max(place, 0))), default=0)
+    return sentence[start : place + len(piece)]
 
 
 def _texts(support: Support) -> Iterable[str]:

@@ -15,9 +15,11 @@ from orchestrator.errors import ConfigurationError
 from orchestrator.flow import Flow, Reasoner, Retriever, Router
 from orchestrator.inference.classifier import TritonClassifier
 from orchestrator.inference.embedder import TritonEmbedder
+from orchestrator.inference.generator import TritonGenerator
 from orchestrator.knowledge.library import Library
 from orchestrator.knowledge.opening import open_library
 from orchestrator.reasoner.agent import ReasonerAgent
+from orchestrator.reasoner.claim_writer import ClaimWriter
 from orchestrator.retriever.agent import RetrieverAgent
 from orchestrator.router.agent import RouterAgent
 from orchestrator.server.answers import AnswerStore
@@ -109,9 +111,15 @@ async def build_service(settings: Settings) -> AsyncIterator[Service]:
         local_retriever = (
             RetrieverAgent(settings.retriever, settings.scoring, library, embedder) if library is not None else None
         )
-        local_reasoner = (
-            None if remote.reasoner else ReasonerAgent(settings.reasoner, packs, settings.domain.default, executor)
-        )
+        local_reasoner: ReasonerAgent | None = None
+        if not remote.reasoner:
+            claim_writer: ClaimWriter | None = None
+            if settings.reasoner.model_claims:
+                generator = TritonGenerator(settings.inference, settings.paths.model_repository)
+                claim_writer = ClaimWriter(await stack.enter_async_context(generator), settings.reasoner)
+            local_reasoner = ReasonerAgent(
+                settings.reasoner, packs, settings.domain.default, executor, claim_writer=claim_writer
+            )
         flow = Flow(
             router=local_router or RemoteRouter(connect.to(remote.router), remote.router),
             retriever=local_retriever or RemoteRetriever(connect.to(remote.retriever), remote.retriever),

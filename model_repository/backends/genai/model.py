@@ -1,4 +1,4 @@
-"""The `genai` backend: a causal language model by onnxruntime-genai on CPU, behind the tensors of TensorRT-LLM's llmapi.
+"""The `genai` backend: a causal language model by onnxruntime-genai, behind the tensors of TensorRT-LLM's llmapi.
 
 It runs inside Triton's Python stub, so generation (which holds Python's global lock) has a process of its own. A
 version's folder is what onnxruntime-genai's model builder writes. Inputs are those of TensorRT-LLM's
