@@ -16,7 +16,7 @@ from rich.table import Table
 from export.build import BuildReport, build_model, missing_adapter
 from export.live import LivePointer, read_live
 from export.parts import Device
-from export.repository import VersionState, list_versions
+from export.repository import VersionState, build_lock, list_versions, retire
 from export.spec import ModelSpec, known_models, load_spec
 from orchestrator.errors import ConfigurationError
 from orchestrator.settings import Settings
@@ -110,6 +110,33 @@ def list_(
             if listing.fault:
                 console.print(f"[red]{escape(listing.fault)}[/red]", highlight=False, soft_wrap=True)
     raise typer.Exit(1 if any(listing.fault for listing in listings) else 0)
+
+
+@app.command()
+def prune(
+    context: typer.Context,
+    model: Annotated[list[str] | None, typer.Option(help="Only this model (repeatable); default: all.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be removed, and remove nothing.")] = False,
+) -> None:
+    """Remove the versions that are neither live, nor what a rollback returns to, nor a candidate."""
+    settings: Settings = context.obj
+    console = Console()
+    freed = 0
+    for name in model or known_models():
+        folder = settings.paths.model_repository / load_spec(name).model
+        if not folder.is_dir():
+            continue
+        with build_lock(folder):
+            listing = _listing(folder)
+            if listing.fault:
+                raise ConfigurationError(listing.fault)
+            for state in listing.states:
+                if not listing.role_of(state):
+                    freed += state.size
+                    console.print(f"{name} version {state.version}", highlight=False)
+                    if not dry_run:
+                        retire(state.folder)
+    console.print(f"{freed / MEGABYTE:.0f} MB {'would be ' if dry_run else ''}freed", highlight=False)
 
 
 @dataclass(frozen=True, slots=True)

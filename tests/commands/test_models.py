@@ -99,6 +99,26 @@ def test_list_shows_what_is_live_and_what_its_gates_measured(built: Path) -> Non
     assert [event["change"] for event in tree["history"]] == ["adopted", "promoted"]
 
 
+def test_prune_keeps_what_may_be_needed(built: Path) -> None:
+    folder = built / "embedder"
+    for number in ("4", "5", "6"):
+        shutil.copytree(folder / "3", folder / number)
+    pointer = LivePointer.adopting("3", "").promoting("4", "").promoting("5", "")
+    write_live(folder, pointer)
+    code, output, _ = invoke(built, "prune", "--dry-run")
+    assert code == 0
+    assert [line for line in output.splitlines() if "version" in line] == ["embedder version 3", "embedder version 6"]
+    assert (folder / "3").exists()
+    write_live(folder, pointer.registering("6", "", {}))
+    code, output, _ = invoke(built, "prune")
+    assert code == 0
+    assert {path.name for path in folder.iterdir() if path.is_dir()} == {"4", "5", "6"}
+    (folder / "live.json").write_text("{")
+    code, _, error = invoke(built, "prune")
+    assert code == 1
+    assert isinstance(error, ConfigurationError)
+
+
 def test_list_says_that_a_damaged_pointer_tells_nothing(built: Path) -> None:
     (built / "embedder" / "live.json").write_text("{")
     code, output, _ = invoke(built, "list")
