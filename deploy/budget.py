@@ -3,8 +3,9 @@
 These are reckonings from the architectures' sizes, not measurements. Bytes of an encoder's weights and of its largest
 batch must fit under its `gpu_mem_limit`, which is what it can take at most; the limits and the processes' own needs
 must fit the slice. TensorRT-LLM takes its weights, then a share of what is left for the KV cache: the cache must hold
-at least the sequences that it is to decode together. Publishing loads a new version beside the live one, so all of it
-counts twice, where the slice does not say otherwise.
+at least the sequences that it is to decode together. Publishing loads a new version beside the live one, and Triton
+takes a changed configuration by loading each version anew beside itself: all of it counts four times, where the slice
+does not say otherwise.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ SCORE_BUFFERS, STATE_BUFFERS = 2, 5
 # The engine's own buffers beside weights and cache: a forward pass of its largest batch, CUDA graphs, sampling.
 ENGINE_MB = 1024
 TOKEN_TYPES = 2
+# Live and new, and each once more while Triton takes a configuration in which only a parameter is another.
+COPIES_WHILE_PUBLISHING = 4
 # Of every six layers of Gemma 3, one attends to everything and five to a window.
 NORMS_A_LAYER = 4
 
@@ -91,24 +94,29 @@ def _of(partition: Partition, part: Slice) -> Budget:
     problems: list[str] = []
     for name, spec in part.specs.items():
         if isinstance(spec, EncoderSpec):
-            own, inside, wrong = _encoder(name, spec, versions=2 if part.two_versions else 1)
+            own, inside, wrong = _encoder(name, spec, copies=_copies(part))
             lines += own
             details += inside
             problems += wrong
             continue
         assert isinstance(spec, GenerativeSpec)
-        for version in ("", " (new version)") if part.two_versions else ("",):
+        for copy in range(1, _copies(part) + 1):
+            called = name if copy == 1 else f"{name} (copy {copy})"
             context = partition.python_context_mb
-            lines.append(Line(f"{name}{version}: CUDA context of its process", "python_context_mb", context))
-            own, inside, wrong = _generator(f"{name}{version}", spec, memory - sum(line.mb for line in lines))
+            lines.append(Line(f"{called}: CUDA context of its process", "python_context_mb", context))
+            own, inside, wrong = _generator(called, spec, memory - sum(line.mb for line in lines))
             lines += own
             problems += wrong
-            details += inside if not version else []
+            details += inside if copy == 1 else []
     needed = sum(line.mb for line in lines)
     if needed > memory:
         problems.append(f"{needed} MiB are needed and {memory} MiB are there, {needed - memory} too few")
     device = f"{gpu.product} {part.profile}" if part.profile else gpu.product
     return Budget(part.name, device, memory, tuple(lines), tuple(details), tuple(problems))
+
+
+def _copies(part: Slice) -> int:
+    return COPIES_WHILE_PUBLISHING if part.two_versions else 1
 
 
 def _sizes(name: str, spec: AnySpec) -> Sizes:
@@ -117,7 +125,7 @@ def _sizes(name: str, spec: AnySpec) -> Sizes:
     return spec.sizes
 
 
-def _encoder(name: str, spec: EncoderSpec, *, versions: int) -> tuple[list[Line], list[Line], list[str]]:
+def _encoder(name: str, spec: EncoderSpec, *, copies: int) -> tuple[list[Line], list[Line], list[str]]:
     if spec.gpu is None:
         raise ConfigurationError(
             f"The model spec {name} has no `gpu` part, so nothing caps its memory.", hint="Add gpu.memory_mb to it."
@@ -148,7 +156,7 @@ def _encoder(name: str, spec: EncoderSpec, *, versions: int) -> tuple[list[Line]
             f"{name} needs {weights.mb} MiB of weights and {batch.mb} MiB for its largest batch, and its gpu.memory_mb "
             f"is {cap}"
         )
-    arena = Line(f"{name}: arena", f"{versions} versions × {count} × gpu_mem_limit {cap} MiB", versions * count * cap)
+    arena = Line(f"{name}: arena", f"{copies} copies × {count} × gpu_mem_limit {cap} MiB", copies * count * cap)
     return [arena], [weights, batch], problems
 
 

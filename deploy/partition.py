@@ -39,7 +39,9 @@ class Slice(_Part):
     gpu: int | None = Field(None, ge=0, description="which of `gpus`; None: on the CPU")
     profile: str | None = Field(None, description="MIG profile; None: the whole GPU")
     models: tuple[str, ...] = Field(min_length=1, description="specs under export/specs")
-    two_versions: bool = Field(True, description="room for a new version beside the live one, which publishing needs")
+    two_versions: bool = Field(
+        True, description="room for a new version beside the live one, as publishing without a gap needs"
+    )
     grpc_port: int = Field(ge=1, le=65535)
     cpus: float = Field(2, gt=0)
     memory_mb: int = Field(8192, ge=512, description="of the host, for the container")

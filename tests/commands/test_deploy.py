@@ -35,17 +35,17 @@ def test_list_and_budget_show_what_there_is() -> None:
     assert "a10x2" in invoke("list").output
     done = invoke("budget", "a100-80")
     assert done.exit_code == 0
-    assert "of 9728" in done.output
+    assert "of 19968" in done.output
     assert "No slice is on a GPU" in invoke("budget", "cpu").output
 
 
 def test_a_budget_that_does_not_fit_is_an_exit_code(tmp_path: Path) -> None:
     path = tmp_path / "small.yaml"
     text = (Path(__file__).resolve().parents[2] / "deploy/partitions/a100-40.yaml").read_text("utf-8")
-    path.write_text(text.replace("profile: 1g.10gb", "profile: 1g.5gb"), encoding="utf-8")
+    path.write_text(text.replace("profile: 3g.20gb", "profile: 1g.10gb"), encoding="utf-8")
     done = invoke("budget", str(path))
     assert done.exit_code == 1
-    assert "2560 too few" in done.output
+    assert "4096 too few" in done.output
     assert isinstance(invoke("render", str(path), "--out", str(tmp_path / "out")).exception, ConfigurationError)
 
 

@@ -115,15 +115,15 @@ def test_the_arithmetic_is_that_of_the_architectures() -> None:
     # Phi-3-mini keeps 393,216 bytes a token: 2 × 32 layers × 32 heads × 96 × 2.
     assert lines["gpu/phi-3-mini: KV cache of 8 sequences"] == 8 * 2048 * 393_216 // mib
     # Gemma 3: of 26 layers 22 keep 512 tokens, 4 all 2,176; 1,024 bytes each.
-    assert lines["gpu/gemma-3: KV cache of 32 sequences"] == 32 * (22 * 512 + 4 * 2176) * 1024 // mib
+    assert lines["gpu/gemma-3: KV cache of 16 sequences"] == 16 * (22 * 512 + 4 * 2176) * 1024 // mib
 
 
 def test_a_model_that_does_not_fit_is_refused_with_the_figures() -> None:
     tree = change(tree_of("a100-40"), reason={"models": ["gpu/phi-3-mini"], "profile": "2g.10gb"})
     with pytest.raises(ConfigurationError, match=r"slice reason: .*phi-3-mini.* MiB for its KV cache .* need 6144 MiB"):
         check_budgets(parsed(tree))
-    tree = change(tree_of("a100-40"), embed={"profile": "1g.5gb"})
-    with pytest.raises(ConfigurationError, match=r"slice embed: 7424 MiB are needed .* 4864 .* 2560 too few"):
+    tree = change(tree_of("a100-40"), embed={"profile": "1g.10gb"})
+    with pytest.raises(ConfigurationError, match=r"slice embed: 14080 MiB are needed .* 9984 .* 4096 too few"):
         check_budgets(parsed(tree))
 
 
@@ -132,9 +132,9 @@ def test_room_for_a_new_version_beside_the_live_one_counts() -> None:
         budgets = reckon(parsed(change(tree_of("a100-80"), embed={"two_versions": two})))
         return next(item.needed_mb for item in budgets if item.slice == "embed")
 
-    assert needed(True) - needed(False) == 2560 + 768
+    assert needed(True) - needed(False) == 3 * (2560 + 768)
     both = parsed(change(tree_of("a100-80"), route={"two_versions": True}))
-    with pytest.raises(ConfigurationError, match=r"phi-3-mini \(new version\) has 0 MiB"):
+    with pytest.raises(ConfigurationError, match=r"phi-3-mini \(copy 2\) has 0 MiB"):
         check_budgets(both)
 
 

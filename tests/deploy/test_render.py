@@ -135,8 +135,8 @@ def test_the_rendered_settings_are_settings(name: str, tmp_path: Path) -> None:
 
 def test_what_does_not_fit_writes_nothing(tmp_path: Path) -> None:
     tree = yaml.safe_load((Path(__file__).resolve().parents[2] / "deploy/partitions/a100-40.yaml").read_text("utf-8"))
-    tree["slices"][0]["profile"] = "1g.5gb"
-    with pytest.raises(ConfigurationError, match="2560 too few"):
+    tree["slices"][0]["profile"] = "1g.10gb"
+    with pytest.raises(ConfigurationError, match="4096 too few"):
         render(parse_partition(yaml.safe_dump(tree), name="x.yaml"), tmp_path / "out")
     assert not (tmp_path / "out").exists()
     (tmp_path / "file").write_text("")
