@@ -18,10 +18,12 @@ _FILL = "\x00"
 
 def masked(text: str, quantities: Sequence[Quantity]) -> str:
     """The text with each quantity and the words that bound it blanked to ``%``; the length stays."""
+    parts, done = [], 0
     for quantity in quantities:
         size = quantity.phrase_end - quantity.phrase_start
-        text = text[: quantity.phrase_start] + _MASK + _FILL * (size - 1) + text[quantity.phrase_end :]
-    return text
+        parts += [text[done : quantity.phrase_start], _MASK, _FILL * (size - 1)]
+        done = quantity.phrase_end
+    return "".join([*parts, text[done:]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +74,12 @@ class MatterReader:
             hits: the sentence's own.
             wider: those of the lead-in and of the heading, nearest first; their places mean nothing here.
         """
-        fitting = [hit for hit in hits if _fits(hit.matter, quantity)]
-        before = [hit for hit in fitting if hit.start < quantity.end]
-        if before:
-            return before[-1]
-        if fitting:
-            return fitting[0]
+        for hit in reversed(hits):
+            if hit.start < quantity.end and _fits(hit.matter, quantity):
+                return hit
+        for hit in hits:
+            if _fits(hit.matter, quantity):
+                return hit
         for context in wider:
             for hit in reversed(context):
                 if hit.matter.kind and _fits(hit.matter, quantity):

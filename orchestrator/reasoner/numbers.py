@@ -11,7 +11,7 @@ from orchestrator.domain.quantity import Quantity
 from orchestrator.domain.schema import Matter
 from orchestrator.reasoner.matters import MatterHit, MatterReader
 from orchestrator.reasoner.negation import is_negated
-from orchestrator.reasoner.phrases import CLAIM_CHARACTERS, number_phrase
+from orchestrator.reasoner.phrases import CLAIM_CHARACTERS, number_phrase, pieces
 
 __all__ = ["StatedNumber", "stated_numbers"]
 
@@ -64,6 +64,7 @@ def stated_numbers(
         mentions: the scope values that it names, those of the weightiest dimension first.
     """
     conditional = [_is_condition(text, quantity) for quantity in quantities]
+    spans = [span for segment in pieces(text) for span in segment] if quantities else []
     stated = []
     for index, quantity in enumerate(quantities):
         if conditional[index]:
@@ -75,7 +76,7 @@ def stated_numbers(
             StatedNumber(
                 place=index,
                 quantity=quantity,
-                text=number_phrase(text, quantity, hit, mentions, CLAIM_CHARACTERS),
+                text=number_phrase(text, quantity, hit, mentions, CLAIM_CHARACTERS, spans=spans),
                 matter=hit.matter if hit else None,
                 negated=is_negated(text[start:end]),
                 conditions=tuple(other for other, when in before if when and other.end <= quantity.start),

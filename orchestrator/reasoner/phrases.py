@@ -6,6 +6,8 @@ Nothing is added: a claim's text holds only characters of its sentence, in the s
 from __future__ import annotations
 
 import re
+import sys
+from bisect import bisect_right
 from collections.abc import Container, Sequence
 from itertools import accumulate
 
@@ -63,7 +65,13 @@ def pieces(text: str, start: int = 0) -> list[list[tuple[int, int]]]:
 
 
 def number_phrase(
-    text: str, quantity: Quantity, matter: MatterHit | None, mentions: Sequence[SlotMatch], limit: int
+    text: str,
+    quantity: Quantity,
+    matter: MatterHit | None,
+    mentions: Sequence[SlotMatch],
+    limit: int,
+    *,
+    spans: Sequence[tuple[int, int]],
 ) -> str:
     """A claim about a number: the number with its bound, then what it is about and for whom, as far as they fit.
 
@@ -73,6 +81,7 @@ def number_phrase(
         matter: what it states, where the pack knows.
         mentions: scope values in the sentence, those of the weightiest dimension first.
         limit: characters at most; a number with its bound that is longer is cut to the number.
+        spans: the pieces of the sentence, in order.
     """
     start, end = quantity.phrase_start, quantity.phrase_end
     if end - start > limit:
@@ -82,14 +91,12 @@ def number_phrase(
         _add(chosen, _shortest_term(text, matter), limit)
         for mention in _nearest(mentions, quantity):
             _add(chosen, (mention.start, mention.end), limit)
-    spans = [span for segment in pieces(text) for span in segment]
-    after = next((span for span in spans if span[0] <= end < span[1] or span[0] == end), None)
-    if after is not None and text[end : end + 1] not in _PUNCTUATION:
-        _add(chosen, (end, after[1]), limit)
-    before = [span for span in spans if span[1] <= start or span[0] < start < span[1]]
-    if before and matter is None:
-        nearest = (before[-1][0], min(before[-1][1], start))
-        _add(chosen, nearest, limit)
+    # The last piece that begins before the end, or at it, and the last one that begins before the number.
+    last, before = (bisect_right(spans, (place, sys.maxsize)) - 1 for place in (end, start - 1))
+    if last >= 0 and end < spans[last][1] and text[end] not in _PUNCTUATION:
+        _add(chosen, (end, spans[last][1]), limit)
+    if before >= 0 and matter is None:
+        _add(chosen, (spans[before][0], min(spans[before][1], start)), limit)
         _add(chosen, _subject(text, start), limit)
     return "".join(text[a:b] for a, b in sorted(chosen))
 

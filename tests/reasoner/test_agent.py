@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import InvalidFieldError
-from orchestrator.reasoner.agent import ReasonerAgent
+from orchestrator.reasoner.agent import SHORT_CHARACTERS, ReasonerAgent
 from orchestrator.settings import ReasonerSettings
 from trias.v1 import common_pb2, document_pb2, passage_pb2, plan_pb2, reasoner_service_pb2, reasoning_pb2
 
@@ -184,7 +184,10 @@ def test_a_clause_that_was_changed_after_its_fingerprint_needs_review(reason: An
     assert answer.verification.unverified
 
 
-def test_the_work_runs_in_the_executor(pack: Any, request_for: Any, passage: Any) -> None:
+@pytest.mark.parametrize(("clauses", "submitted"), [(1, 0), (SHORT_CHARACTERS // len(RATE) + 1, 1)])
+def test_long_work_runs_in_the_executor(
+    pack: Any, request_for: Any, passage: Any, clauses: int, submitted: int
+) -> None:
     names: list[str] = []
 
     class Recording(ThreadPoolExecutor):
@@ -192,10 +195,12 @@ def test_the_work_runs_in_the_executor(pack: Any, request_for: Any, passage: Any
             names.append("submitted")
             return super().submit(fn, *args, **kwargs)
 
+    passages = [passage(RATE, label=f"第{number}条") for number in range(1, clauses + 1)]
     with Recording(1) as executor:
         agent = ReasonerAgent(ReasonerSettings(), {"medical": pack}, "medical", executor)
-        asyncio.run(agent.reason(request_for("三级医院住院报销比例是多少", [passage(RATE)])))
-    assert names == ["submitted"]
+        response = asyncio.run(agent.reason(request_for("三级医院住院报销比例是多少", passages)))
+    assert len(names) == submitted
+    assert response.answer.citations
 
 
 @pytest.mark.parametrize(
