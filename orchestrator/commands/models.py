@@ -42,7 +42,7 @@ def build(
     console = Console()
     for spec in [load_spec(name) for name in model or known_models()]:
         if not model and (lacks := missing_adapter(spec)):
-            console.print(lacks, highlight=False)
+            console.print(lacks, highlight=False, soft_wrap=True)
             continue
         report = _build(spec, settings, device="gpu" if gpu else "cpu", force=force, console=console)
         _tell(report, console)
