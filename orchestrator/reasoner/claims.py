@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from orchestrator.domain.quantity import Quantity
 from orchestrator.reasoner.evidence import Evidence, Reading
+from orchestrator.reasoner.lazy import lazy
 from orchestrator.reasoner.numbers import StatedNumber
 from orchestrator.reasoner.phrases import CLAIM_CHARACTERS, key_phrase
 from orchestrator.reasoner.question import QuestionPart
@@ -50,7 +50,7 @@ class Claim:
         """Where the statement stands in the sentence."""
         return self._phrase[1]
 
-    @cached_property
+    @lazy
     def matter(self) -> str:
         """What it is about, in the pack's words; empty where the pack does not know."""
         if self.number is not None:
@@ -64,7 +64,7 @@ class Claim:
         matter = self.number.matter if self.number is not None else None
         return matter is not None and matter.kind not in _UNSPECIFIC
 
-    @cached_property
+    @lazy
     def scope(self) -> Scope:
         """What limits it."""
         reading = self.reading
@@ -100,7 +100,7 @@ class Claim:
         """The document that it comes from."""
         return self.reading.source.document_id
 
-    @cached_property
+    @lazy
     def _phrase(self) -> tuple[str, tuple[int, int]]:
         if self.number is not None:
             return self.number.text, self.number.span

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 from orchestrator.domain.lexicon import SlotMatch
 from orchestrator.domain.quantity import Quantity, QuantityKind
+from orchestrator.reasoner.lazy import lazy
 from orchestrator.reasoner.matters import MatterHit
 from orchestrator.reasoner.question import QuestionPart
 from orchestrator.reasoner.reading import ClauseReading, PackReader, Statement
@@ -50,37 +50,37 @@ class Source:
     title: str
     scope: Scope
 
-    @cached_property
+    @lazy
     def clause(self) -> document_pb2.Clause:
         """The passage's clause."""
         return self.passage.clause
 
-    @cached_property
+    @lazy
     def document(self) -> document_pb2.Document:
         """The document that holds it."""
         return self.passage.document
 
-    @cached_property
+    @lazy
     def source_id(self) -> str:
         """The passage's id."""
         return self.passage.source_id
 
-    @cached_property
+    @lazy
     def document_id(self) -> str:
         """The document's id."""
         return self.document.document_id
 
-    @cached_property
+    @lazy
     def confidence(self) -> float:
         """The retriever's, in [0,1]."""
         return self.passage.confidence
 
-    @cached_property
+    @lazy
     def is_gone(self) -> bool:
         """Whether the document is repealed or expired."""
         return self.passage.validity in _GONE or self.document.status == document_pb2.DOCUMENT_STATUS_REPEALED
 
-    @cached_property
+    @lazy
     def is_pending(self) -> bool:
         """Whether the document is not in force yet."""
         return self.passage.validity == passage_pb2.VALIDITY_NOT_YET_EFFECTIVE
@@ -95,7 +95,7 @@ class Source:
         """第十二条, or the innermost label of its path."""
         return self.said.label
 
-    @cached_property
+    @lazy
     def surroundings(self) -> tuple[tuple[str, float], ...]:
         """What stands around every sentence of it, in the pack's usual terms, with the credit that it earns."""
         return ((self.said.heading.canonical, HEADING_CREDIT), (self.title, TITLE_CREDIT))
@@ -133,12 +133,12 @@ class Reading:
         """The matters that it names."""
         return self.said.matter_hits
 
-    @cached_property
+    @lazy
     def wider_scope(self) -> Scope:
         """What limits it from outside: lead-in, then headings, then the document."""
         return merge(self.said.lead.scope, self.source.scope)
 
-    @cached_property
+    @lazy
     def scope(self) -> Scope:
         """What limits the sentence as a whole."""
         return merge(self.said.scope, self.wider_scope)

@@ -64,7 +64,7 @@ def stated_numbers(
         mentions: the scope values that it names, those of the weightiest dimension first.
     """
     conditional = [_is_condition(text, quantity) for quantity in quantities]
-    spans = [span for segment in pieces(text) for span in segment] if quantities else []
+    spans = [span for segment in pieces(text) for span in segment]
     stated = []
     for index, quantity in enumerate(quantities):
         if conditional[index]:

@@ -10,6 +10,7 @@ import sys
 from bisect import bisect_right
 from collections.abc import Container, Sequence
 from itertools import accumulate
+from operator import add
 
 from orchestrator.domain.lexicon import SlotMatch
 from orchestrator.domain.quantity import Quantity
@@ -168,7 +169,7 @@ def _best_run(
         first = _first(text)
         return first, min(len(text), first + _room(limit, required))
     # known[i]: how many of the question's bigrams begin before i.
-    known = list(accumulate((text[index : index + 2] in grams for index in range(len(text) - 1)), initial=0))
+    known = list(accumulate(map(grams.__contains__, map(add, text, text[1:])), initial=0))
     best = max(runs, key=lambda run: (known[run[1] - 1] - known[run[0]] + run[2], run[1] - run[0], -run[0]))
     return best[0], best[1]
 

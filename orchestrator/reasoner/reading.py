@@ -7,12 +7,13 @@ worked out when it is first asked for, once, and a reader keeps what it read las
 from __future__ import annotations
 
 import re
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 from orchestrator.domain.lexicon import SlotMatch
 from orchestrator.domain.pack import DomainPack
 from orchestrator.domain.quantity import Quantity
 from orchestrator.domain.quantity_text import parse_quantities
+from orchestrator.reasoner.lazy import lazy
 from orchestrator.reasoner.matters import MatterHit, MatterReader, masked
 from orchestrator.reasoner.negation import negation_span
 from orchestrator.reasoner.numbers import StatedNumber, stated_numbers
@@ -80,17 +81,17 @@ class Surrounding:
         self.text = text
         self._reader = reader
 
-    @cached_property
+    @lazy
     def canonical(self) -> str:
         """In the pack's usual terms."""
         return self._reader.canonical(self.text)
 
-    @cached_property
+    @lazy
     def scope(self) -> Scope:
         """What it limits the sentences to."""
         return self._reader.scopes.of_text(self.text)
 
-    @cached_property
+    @lazy
     def matter_hits(self) -> tuple[MatterHit, ...]:
         """The matters that it names."""
         return tuple(self._reader.matters.hits(self.text))
@@ -113,38 +114,38 @@ class Statement:
         self.heading = heading
         self.reader = reader
 
-    @cached_property
+    @lazy
     def canonical(self) -> str:
         """In the pack's usual terms."""
         return self.reader.canonical(self.text)
 
-    @cached_property
+    @lazy
     def body(self) -> str:
         """What tells it from its neighbours, in the pack's usual terms: a row's cells, not the headers they share."""
         return self.reader.canonical(self.sentence.source) if self.sentence.kind == "row" else self.canonical
 
-    @cached_property
+    @lazy
     def quantities(self) -> tuple[Quantity, ...]:
         """Its quantities, in order."""
         return parse_quantities(self.text)
 
-    @cached_property
+    @lazy
     def mentions(self) -> tuple[SlotMatch, ...]:
         """The scope values that it names."""
         return tuple(self.reader.scopes.mentions(self.text))
 
-    @cached_property
+    @lazy
     def scope(self) -> Scope:
         """What it limits itself to as a whole."""
         return self.reader.scopes.of_mentions(self.text, self.mentions)
 
-    @cached_property
+    @lazy
     def number_scopes(self) -> tuple[Scope, ...]:
         """What limits each of its quantities."""
         scopes, mentions = self.reader.scopes, self.mentions
         return tuple(scopes.at(self.text, mentions, quantity.end) for quantity in self.quantities)
 
-    @cached_property
+    @lazy
     def matter_hits(self) -> tuple[MatterHit, ...]:
         """The matters that it names."""
         return tuple(self.reader.matters.hits(masked(self.text, self.quantities)))
@@ -154,33 +155,35 @@ class Statement:
         """The matters of its lead-in and of the headings above it."""
         return (self.lead.matter_hits, self.heading.matter_hits)
 
-    @cached_property
+    @lazy
     def numbers(self) -> tuple[StatedNumber, ...]:
         """What it states with a number, conditions apart."""
+        if not self.quantities:
+            return ()
         mentions = self.reader.scopes.by_weight(self.mentions)
         return stated_numbers(self.text, self.quantities, self.matter_hits, self.wider_matter_hits, mentions)
 
-    @cached_property
+    @lazy
     def negation(self) -> tuple[int, int] | None:
         """Where it first forbids or denies."""
         return negation_span(self.text)
 
-    @cached_property
+    @lazy
     def runs(self) -> tuple[Run, ...]:
         """The phrases that a claim can be made of."""
         return runs_of(self.text, CLAIM_CHARACTERS, self.negation)
 
-    @cached_property
+    @lazy
     def is_numeric(self) -> bool:
         """Whether it has a numeral."""
         return _NUMERIC.search(self.text) is not None
 
-    @cached_property
+    @lazy
     def is_boilerplate(self) -> bool:
         """Whether it only states its document's purpose, publication or entry into force."""
         return _BOILERPLATE.match(self.text) is not None
 
-    @cached_property
+    @lazy
     def defines(self) -> bool:
         """Whether it says what a word means."""
         return DEFINES.search(self.text) is not None
@@ -204,12 +207,12 @@ class ClauseReading:
         self.statements = tuple(Statement(sentence, self.heading, reader) for sentence in split_clause(clause))
         self._reader = reader
 
-    @cached_property
+    @lazy
     def canonical(self) -> str:
         """In the pack's usual terms."""
         return self._reader.canonical(self.text)
 
-    @cached_property
+    @lazy
     def sentences(self) -> tuple[Sentence, ...]:
         """The sentences themselves."""
         return tuple(statement.sentence for statement in self.statements)

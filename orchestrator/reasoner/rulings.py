@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from orchestrator.domain.pack import DomainPack
 from orchestrator.reasoner.claims import Claim
@@ -21,8 +21,7 @@ from trias.v1 import reasoning_pb2
 __all__ = ["Ruling", "rule"]
 
 
-@dataclass(frozen=True)
-class Ruling:
+class Ruling(NamedTuple):
     """A claim that stands.
 
     Attributes:

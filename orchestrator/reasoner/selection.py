@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain
 
 from orchestrator.reasoner.claims import Claim
 from orchestrator.reasoner.evidence import Evidence
+from orchestrator.reasoner.lazy import lazy
 from orchestrator.reasoner.question import QuestionPart
 from orchestrator.reasoner.scope import ScopeReader
 from orchestrator.reasoner.sentences import Sentence
@@ -40,7 +40,7 @@ class Choice:
         sentence = self.sentence
         return sentence.lead + sentence.text if sentence.kind == "item" and sentence.lead else sentence.text
 
-    @cached_property
+    @lazy
     def grams(self) -> frozenset[str]:
         """The bigrams of what is quoted."""
         return grams_of(self.sentence.source)
