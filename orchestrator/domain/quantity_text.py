@@ -44,6 +44,9 @@ _ARTICLES = frozenset({"item", "kind", "copy", "establishment", "piece", "sheet"
 # Without one of these there is nothing to read.
 _NUMERIC = re.compile(rf"[\d{''.join(CHINESE_DIGITS)}十百半]")
 
+# What is left of a text without its labels.
+_READABLE = re.compile(f"[半{NUMERAL_START[1:]}")
+
 # No number is written this long; patterns would try every way to cut it.
 _ENDLESS = re.compile(rf"[\d{''.join(CHINESE_DIGITS)}十百千万亿,，.]{{32,}}")
 
@@ -95,6 +98,9 @@ def parse_quantities(text: str) -> tuple[Quantity, ...]:
 def _parse(text: str) -> tuple[Quantity, ...]:
     folded = fold(text)
     masked = _mask(folded)
+    if not _READABLE.search(masked):
+        # Labels alone: 第十二条.
+        return ()
     cores = _cores(masked)
     quantities: list[Quantity] = []
     for index, core in enumerate(cores):

@@ -19,7 +19,7 @@ __all__ = ["CLAIM_CHARACTERS", "Claim", "extract_claims"]
 _UNSPECIFIC = frozenset({"", "other"})
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Claim:
     """What one sentence says of one matter.
 

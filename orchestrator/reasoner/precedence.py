@@ -19,6 +19,10 @@ __all__ = ["Precedence", "Verdict", "authority_score", "date_of", "dated", "name
 
 AGEING_PER_YEAR = 0.1
 DAYS_A_YEAR = 365.25
+# As packs write them.
+_LEVELS = {
+    number: name.removeprefix("AUTHORITY_LEVEL_").lower() for name, number in document_pb2.AuthorityLevel.items()
+} | {document_pb2.AUTHORITY_LEVEL_UNSPECIFIED: "unknown"}
 # Scores closer than this are a tie.
 TIE = 1e-6
 
@@ -46,8 +50,7 @@ def date_of(document: document_pb2.Document) -> dt.date | None:
 
 def authority_score(document: document_pb2.Document, pack: DomainPack, as_of: dt.date) -> float:
     """Authority × 1/(1 + 0.1·age in years), in (0,1]; a document without a date counts as new."""
-    level = document_pb2.AuthorityLevel.Name(document.authority_level).removeprefix("AUTHORITY_LEVEL_").lower()
-    weight = pack.authority_weight("unknown" if level == "unspecified" else level)
+    weight = pack.authority_weight(_LEVELS.get(document.authority_level, "unknown"))
     day = date_of(document)
     age = max(0.0, (as_of - day).days / DAYS_A_YEAR) if day else 0.0
     return weight / (1.0 + AGEING_PER_YEAR * age)

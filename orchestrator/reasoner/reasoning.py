@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from orchestrator.reasoner import wording
@@ -230,12 +229,24 @@ class Reasoning:
             notes += [wording.part_not_found(plan.part.text) for plan in plans if not plan.answerable]
         return [*notes, *self._unread]
 
-    @contextmanager
-    def _stage(self, name: str) -> Iterator[None]:
-        started = time.perf_counter()
-        yield
-        wall = (time.perf_counter() - started) * 1000
-        self._stages.append(common_pb2.StageTiming(stage=name, wall_ms=wall))
+    def _stage(self, name: str) -> _Stage:
+        return _Stage(name, self._stages)
+
+
+class _Stage:
+    """Notes how long its body took."""
+
+    def __init__(self, name: str, stages: list[common_pb2.StageTiming]) -> None:
+        self._name = name
+        self._stages = stages
+        self._started = 0.0
+
+    def __enter__(self) -> None:
+        self._started = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        wall = (time.perf_counter() - self._started) * 1000
+        self._stages.append(common_pb2.StageTiming(stage=self._name, wall_ms=wall))
 
 
 def _show_reasons(answer: reasoning_pb2.Answer, found: _Findings) -> None:

@@ -13,7 +13,13 @@ from orchestrator.knowledge.text import distinct_grams
 from orchestrator.retriever.candidates import Candidates
 from orchestrator.retriever.diversity import diversify
 from orchestrator.retriever.passages import Ranked, all_expired, rank, read, to_passages
-from orchestrator.retriever.reach import NAMED_DOCUMENT, named_clauses, named_documents, referenced_clauses
+from orchestrator.retriever.reach import (
+    NAMED_DOCUMENT,
+    named_clauses,
+    named_documents,
+    names_clauses,
+    referenced_clauses,
+)
 from orchestrator.retriever.search import Outcome, Search
 from orchestrator.retriever.trust import as_of
 from orchestrator.retriever.waits import Waits
@@ -99,10 +105,12 @@ class RetrieverAgent:
         """Run every search of every query at once, then follow references from the strongest hits."""
         graph = self._library.graph
         named = named_documents(plan)
-        walked, outcomes = await asyncio.gather(
-            self._search.graph(lambda: named_clauses(graph, plan), waits),
-            self._search_queries(candidates, waits, queries, only or None),
-        )
+        searching = self._search_queries(candidates, waits, queries, only or None)
+        if names_clauses(plan):
+            walking = self._search.graph(lambda: named_clauses(graph, plan), waits)
+            walked, outcomes = await asyncio.gather(walking, searching)
+        else:
+            walked, outcomes = Outcome(search="graph"), await searching
         if named and not only:
             outcomes += await self._search_documents(candidates, waits, queries, named)
         if all(outcome.fault for outcome in outcomes):

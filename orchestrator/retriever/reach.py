@@ -8,7 +8,7 @@ from orchestrator.knowledge.ports import ClauseGraph
 from orchestrator.retriever.search import GraphReach
 from trias.v1 import plan_pb2
 
-__all__ = ["NAMED_DOCUMENT", "named_clauses", "named_documents", "referenced_clauses"]
+__all__ = ["NAMED_DOCUMENT", "named_clauses", "named_documents", "names_clauses", "referenced_clauses"]
 
 # How directly the question or a strong hit leads to a clause, in [0,1]. On labelled questions references help a little
 # and hurt soon: they break ties, and only what the question itself names outweighs the other signals.
@@ -24,6 +24,11 @@ NEIGHBOUR_LIMIT = 40
 def named_documents(plan: plan_pb2.Plan) -> list[str]:
     """The library's documents that the question names, each once."""
     return list(dict.fromkeys(found for mention in plan.named_documents for found in mention.document_ids))
+
+
+def names_clauses(plan: plan_pb2.Plan) -> bool:
+    """Whether the question names a clause of a document by its label."""
+    return any(mention.clause_label for mention in plan.named_documents)
 
 
 async def named_clauses(graph: ClauseGraph, plan: plan_pb2.Plan) -> Sequence[GraphReach]:
