@@ -14,7 +14,7 @@ from orchestrator.flow.deadlines import Budget, within
 from orchestrator.flow.events import Event, Found, Planned, Question, Replied
 from orchestrator.flow.fallback import default_plan, notice, quote_passages
 from orchestrator.flow.journal import Journal, degradation_of
-from orchestrator.flow.passages import merge_passages
+from orchestrator.flow.passages import add_passages, merge_passages
 from orchestrator.flow.ports import FallbackRetriever, Reasoner, Retriever, Router
 from orchestrator.settings import BudgetSettings
 from trias.v1 import (
@@ -289,12 +289,10 @@ class _Life:
         self, stage: str, tier: common_pb2.Tier, seconds: float, rounds: int = 0
     ) -> reasoner_service_pb2.ReasonResponse:
         request = reasoner_service_pb2.ReasonRequest(
-            plan=self._plan,
-            passages=self._retrieved.passages,
-            tier=tier,
-            follow_up_round=rounds,
-            retrieval_confidence=self._retrieved.confidence,
+            tier=tier, follow_up_round=rounds, retrieval_confidence=self._retrieved.confidence
         )
+        request.plan.CopyFrom(self._plan)
+        add_passages(request.passages, self._retrieved.passages)
         return await self._call(stage, self._flow.reasoner.reason, request, seconds)
 
     def _route_request(self) -> router_service_pb2.RouteRequest:
@@ -320,10 +318,10 @@ class _Life:
                 self._journal.recovered("retrieve", f"{search.search}: {search.error}")
         known = self._retrieved
         self._retrieved = answer_service_pb2.Retrieved(
-            passages=merge_passages(known.passages, response.passages) if self._searched else response.passages,
-            confidence=max(known.confidence, response.confidence),
-            suggestions=response.suggestions,
+            confidence=max(known.confidence, response.confidence), suggestions=response.suggestions
         )
+        found = merge_passages(known.passages, response.passages) if self._searched else response.passages
+        add_passages(self._retrieved.passages, found)
         self._searched = True
 
     def _failed(self, component: str, error: Exception) -> common_pb2.Degradation:
