@@ -356,7 +356,10 @@ class _Life:
         return answer
 
     def _reply(self, answer: reasoning_pb2.Answer, *, provisional: bool) -> Replied:
-        told = reasoning_pb2.Answer()
+        answered = answer_service_pb2.Answered(
+            clarifications=self._plan.clarifications, suggestions=self._retrieved.suggestions
+        )
+        told = answered.answer
         told.CopyFrom(answer)
         own = [entry for entry in answer.degradations if entry not in self._journal.degradations]
         del told.degradations[:]
@@ -365,13 +368,6 @@ class _Life:
             entry.level == common_pb2.FAULT_LEVEL_DEGRADED for entry in told.degradations
         )
         told.provisional = provisional
-        return Replied(
-            answer_service_pb2.Answered(
-                answer=told,
-                timing=self._journal.timing(),
-                elapsed_ms=self._journal.elapsed_ms,
-                clarifications=self._plan.clarifications,
-                suggestions=self._retrieved.suggestions,
-            ),
-            self._journal.trace,
-        )
+        answered.timing.CopyFrom(self._journal.timing())
+        answered.elapsed_ms = self._journal.elapsed_ms
+        return Replied(answered, self._journal.trace)

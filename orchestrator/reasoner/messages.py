@@ -1,4 +1,4 @@
-"""The reasoner's own objects as messages of the contract."""
+"""The reasoner's own objects as messages of the contract, filled where they stand: in an answer."""
 
 from __future__ import annotations
 
@@ -12,32 +12,18 @@ from orchestrator.reasoner.rulings import Ruling
 from orchestrator.reasoner.scope import Scope
 from trias.v1 import reasoning_pb2
 
-__all__ = ["claim_message", "conflict_message", "quantity_message", "ruling_message"]
+__all__ = ["add_claim", "add_conflict", "add_ruling"]
 
 EXTRACTIVE = "extractive"
 _BOUNDS = {bound: f"BOUND_{bound.name}" for bound in Bound}
 _KINDS = {kind: f"QUANTITY_KIND_{kind.name}" for kind in QuantityKind}
 
 
-def quantity_message(quantity: Quantity, shift: int = 0) -> reasoning_pb2.Quantity:
-    """A quantity; ``shift`` is added to its offsets."""
-    return reasoning_pb2.Quantity(
-        text=quantity.text,
-        value=quantity.value_text,
-        unit=quantity.unit,
-        bound=_BOUNDS[quantity.bound],
-        kind=_KINDS[quantity.kind],
-        start=quantity.start + shift,
-        end=quantity.end + shift,
-        upper_value=quantity.upper_text,
-    )
-
-
-def claim_message(claim: Claim) -> reasoning_pb2.Claim:
-    """A claim with the sentence that it was distilled from."""
+def add_claim(answer: reasoning_pb2.Answer, claim: Claim) -> None:
+    """Add a claim with the sentence that it was distilled from."""
     sentence = claim.reading.sentence
     # A table row is read under its headers: its quantities' places are those of the row as it is read.
-    return reasoning_pb2.Claim(
+    message = answer.claims.add(
         claim_id=claim.claim_id,
         text=claim.text,
         source_id=claim.source_id,
@@ -45,31 +31,41 @@ def claim_message(claim: Claim) -> reasoning_pb2.Claim:
         start=sentence.start,
         end=sentence.end,
         matter=claim.matter,
-        scopes=_scopes(claim.scope),
-        quantities=[quantity_message(quantity) for quantity in _quantities(claim)],
         negated=claim.negated,
         relevance=claim.relevance,
         decided_by=EXTRACTIVE,
     )
+    _add_scopes(message, claim.scope)
+    for quantity in _quantities(claim):
+        message.quantities.add(
+            text=quantity.text,
+            value=quantity.value_text,
+            unit=quantity.unit,
+            bound=_BOUNDS[quantity.bound],
+            kind=_KINDS[quantity.kind],
+            start=quantity.start,
+            end=quantity.end,
+            upper_value=quantity.upper_text,
+        )
 
 
-def conflict_message(conflict: Conflict) -> reasoning_pb2.Conflict:
-    """A conflict, explained in a sentence."""
+def add_conflict(answer: reasoning_pb2.Answer, conflict: Conflict) -> None:
+    """Add a conflict, explained in a sentence."""
     first, second = conflict.first, conflict.second
     names = [named(claim) for claim in (first, second)]
     about = f"关于{conflict.matter}，" if conflict.matter else ""
-    return reasoning_pb2.Conflict(
+    message = answer.conflicts.add(
         conflict_id=conflict.conflict_id,
         claim_ids=[first.claim_id, second.claim_id],
         matter=conflict.matter,
-        scopes=_scopes(conflict.scope),
         explanation=f"{about}{names[0]}为“{first.text}”，{names[1]}为“{second.text}”，适用范围相同，不能同时成立。",
     )
+    _add_scopes(message, conflict.scope)
 
 
-def ruling_message(ruling: Ruling) -> reasoning_pb2.Ruling:
-    """A ruling with what it beat."""
-    return reasoning_pb2.Ruling(
+def add_ruling(answer: reasoning_pb2.Answer, ruling: Ruling) -> None:
+    """Add a ruling with what it beat."""
+    answer.rulings.add(
         ruling_id=ruling.ruling_id,
         claim_id=ruling.claim.claim_id,
         reason=ruling.reason,
@@ -86,7 +82,6 @@ def _quantities(claim: Claim) -> Iterable[Quantity]:
     return [*([claim.quantity] if claim.quantity is not None else []), *claim.conditions]
 
 
-def _scopes(scope: Scope) -> list[reasoning_pb2.Scope]:
-    return [
-        reasoning_pb2.Scope(dimension=dimension, values=sorted(values)) for dimension, values in sorted(scope.items())
-    ]
+def _add_scopes(message: reasoning_pb2.Claim | reasoning_pb2.Conflict, scope: Scope) -> None:
+    for dimension, values in sorted(scope.items()):
+        message.scopes.add(dimension=dimension, values=sorted(values))

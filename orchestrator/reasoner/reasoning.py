@@ -12,7 +12,7 @@ from orchestrator.reasoner.claims import Claim, extract_claims
 from orchestrator.reasoner.conflicts import Conflict, find_conflicts
 from orchestrator.reasoner.evidence import Evidence, Reading, Source, read_sources, readings_of, relevance_to
 from orchestrator.reasoner.followups import follow_up
-from orchestrator.reasoner.messages import claim_message, conflict_message, ruling_message
+from orchestrator.reasoner.messages import add_claim, add_conflict, add_ruling
 from orchestrator.reasoner.question import QuestionPart, read_question
 from orchestrator.reasoner.reading import PackReader
 from orchestrator.reasoner.refusal import Assessment, assess
@@ -94,14 +94,16 @@ class Reasoning:
         with self._stage("judge"):
             plans, assessments = self._judge(parts, ranked, readings)
             gone = self._gone(parts, ranked, readings, plans)
-        answer = self._answer(_Findings(plans, assessments, gone, claims, conflicts, rulings))
-        request = None
+        # Messages are filled where they stand: each copy into another one costs as much as making it.
+        response = reasoner_service_pb2.ReasonResponse()
+        self._answer(response.answer, _Findings(plans, assessments, gone, claims, conflicts, rulings))
         if not self._fast:
-            lost = gone.source if gone is not None else None
-            request = follow_up(self._request, plans, lost)
+            request = follow_up(self._request, plans, gone.source if gone is not None else None)
+            if request is not None:
+                response.follow_up.CopyFrom(request)
         total = (time.perf_counter() - started) * 1000
-        timing = common_pb2.Timing(total_ms=total, overhead_ms=total, stages=self._stages)
-        return reasoner_service_pb2.ReasonResponse(answer=answer, follow_up=request, timing=timing)
+        response.timing.CopyFrom(common_pb2.Timing(total_ms=total, overhead_ms=total, stages=self._stages))
+        return response
 
     # --- stages -------------------------------------------------------------------------------------------------
 
@@ -158,13 +160,10 @@ class Reasoning:
                 return lost[0]
         return None
 
-    def _answer(self, found: _Findings) -> reasoning_pb2.Answer:
-        confidence = max((item.confidence for item in found.assessments), default=0.0)
-        answer = reasoning_pb2.Answer(
-            tier=self._request.tier,
-            confidence=confidence,
-            provisional=self._fast,
-        )
+    def _answer(self, answer: reasoning_pb2.Answer, found: _Findings) -> None:
+        answer.tier = self._request.tier
+        answer.confidence = max((item.confidence for item in found.assessments), default=0.0)
+        answer.provisional = self._fast
         checked: list[Checked] = []
         if found.gone is not None:
             self._stop(answer, found.gone)
@@ -174,11 +173,11 @@ class Reasoning:
             answer.text = answer.notice
         else:
             checked = self._compose(answer, found)
-            _show_reasons(answer, found)
+            with self._stage("show"):
+                _show_reasons(answer, found)
         cited = [support.source for item in checked if item.passed for support in item.draft.supports]
         used = [found.gone.source] if found.gone is not None else cited
         answer.verification.CopyFrom(verification(checked, used, self._as_of.isoformat(), self._skipped(found.plans)))
-        return answer
 
     def _compose(self, answer: reasoning_pb2.Answer, found: _Findings) -> list[Checked]:
         with self._stage("write"):
@@ -256,9 +255,14 @@ def _show_reasons(answer: reasoning_pb2.Answer, found: _Findings) -> None:
     shown = {claim.claim_id for claim in found.claims if claim.relevance >= SHOWN * best or claim.claim_id in used}
     conflicts = [item for item in found.conflicts if {item.first.claim_id, item.second.claim_id} & shown]
     shown |= {claim.claim_id for item in conflicts for claim in (item.first, item.second)}
-    answer.claims.extend(claim_message(claim) for claim in found.claims if claim.claim_id in shown)
-    answer.conflicts.extend(conflict_message(conflict) for conflict in conflicts)
-    answer.rulings.extend(ruling_message(ruling) for ruling in found.rulings if ruling.claim.claim_id in shown)
+    for claim in found.claims:
+        if claim.claim_id in shown:
+            add_claim(answer, claim)
+    for conflict in conflicts:
+        add_conflict(answer, conflict)
+    for ruling in found.rulings:
+        if ruling.claim.claim_id in shown:
+            add_ruling(answer, ruling)
 
 
 def _subject(part: QuestionPart, assessment: Assessment) -> str:
