@@ -1,7 +1,7 @@
 """Labelled corpora: JSON lines of clauses and questions, TREC-style judgements. Plain or gzipped.
 
 - corpus rows: ``{"id": …, "title" | "law": …, "content": …}``; rows of one title are one document, in file order.
-- query rows: ``{"id": …, "text": …}``.
+- query rows: ``{"id": …, "text": …}``, and perhaps ``"answer"``, a person's.
 - qrels: ``query-id<TAB>corpus-id<TAB>relevance``; rows of relevance 0 are left out.
 """
 
@@ -44,10 +44,11 @@ class LabelledDocument:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question of the corpus."""
+    """A question of the corpus, and what a person answered, where the rows tell."""
 
     query_id: str
     text: str
+    answer: str = ""
 
 
 def read_corpus(path: Path) -> list[LabelledDocument]:
@@ -75,7 +76,8 @@ def read_queries(path: Path) -> list[Query]:
     for number, row in _rows(path):
         if "id" not in row or not isinstance(row.get("text"), str):
             raise ConfigurationError(f"{path}, line {number}: a query row needs `id` and `text`.")
-        queries.append(Query(str(row["id"]), row["text"]))
+        answer = row.get("answer")
+        queries.append(Query(str(row["id"]), row["text"], answer if isinstance(answer, str) else ""))
     return queries
 
 

@@ -30,13 +30,13 @@ def with_lora(encoder: BertModel, lora: Lora, frozen_layers: int) -> PeftModel:
     layers = range(frozen_layers, encoder.config.num_hidden_layers)
     config = LoraConfig(
         r=lora.rank,
-        lora_alpha=lora.alpha,  # type: ignore[arg-type]  # peft's hint says int; it only divides by it
+        lora_alpha=int(lora.alpha),
         lora_dropout=lora.dropout,
         target_modules=list(TARGETS),
         layers_to_transform=list(layers),
         layers_pattern="layer",
     )
-    model: PeftModel = get_peft_model(encoder, config)  # type: ignore[assignment]
+    model: PeftModel = get_peft_model(encoder, config)
     return model
 
 
@@ -55,7 +55,8 @@ def save_adapter(
         labels: what the heads' outputs stand for.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    model.save_pretrained(str(folder))
+    # A shortened word table looks to peft like a trained one, and would be saved whole.
+    model.save_pretrained(str(folder), save_embedding_layers=False)
     (folder / "README.md").unlink(missing_ok=True)  # a template of peft's, with nothing filled in
     save_file(_halved(load_file(folder / WEIGHTS)), folder / WEIGHTS)
     config: dict[str, Any] = json.loads((folder / CONFIG).read_text(encoding="utf-8"))

@@ -5,19 +5,20 @@ from __future__ import annotations
 import copy
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from tokenizers import Tokenizer
+from transformers.optimization import get_cosine_schedule_with_warmup
 
 from evaluation.metrics import mean_metrics, query_metrics
 from export.checkpoint import load_checkpoint
 from finetune.adapter import save_adapter, with_lora
 from finetune.contrastive import Batch, PassageMemory, allowed_negatives, batches, contrastive_loss
-from finetune.encoding import Vectors, encode, nearest
+from finetune.encoding import QuantisedEncoder, Vectors, nearest
 from finetune.labelled import LabelledSet, Question
 from finetune.layers import LowerLayers, grouped_by_length, mean_pool, upper_layers
 from finetune.recipe import EmbedderRecipe
@@ -56,8 +57,9 @@ class EmbedderRun:
         self,
         recipe: EmbedderRecipe,
         checkpoint: Path,
-        prefixes: dict[str, str],
+        prefixes: Mapping[Literal["query", "passage"], str],
         full_precision: Sequence[str],
+        *,
         snapshot: Snapshot,
         progress: Progress,
     ) -> None:
@@ -80,7 +82,7 @@ class EmbedderRun:
             self._train_round(data, train, self._mined_again(data, train, round_), round_)
         if not held:
             return TrainedEmbedder({}, {})
-        encoder = self._merged()
+        encoder = self._quantised(self._merged())
         passages = self._encoded(encoder, data.passages, "passage", "Encode the corpus for the last measurement")
         return TrainedEmbedder(before, self._measured(passages, encoder, held))
 
@@ -88,15 +90,14 @@ class EmbedderRun:
         """Write the adapter."""
         save_adapter(folder, self._model)
 
-    def _first_round(
-        self, data: LabelledSet, train: Sequence[Question], held: Sequence[Question]
-    ) -> dict[str, float]:
+    def _first_round(self, data: LabelledSet, train: Sequence[Question], held: Sequence[Question]) -> dict[str, float]:
         """Mine the whole corpus with the base encoder, and train; returns the base's figures on ``held``."""
         known = self._snapshot.mined(0)
         if known is None:
-            passages = self._encoded(self._base, data.passages, "passage", "Encode the corpus")
-            negatives = self._negatives(self._base, train, passages, range(len(passages)))
-            known = negatives, self._measured(passages, self._base, held)
+            encoder = self._quantised(self._base)
+            passages = self._encoded(encoder, data.passages, "passage", "Encode the corpus")
+            negatives = self._negatives(encoder, train, passages, range(len(passages)))
+            known = negatives, self._measured(passages, encoder, held)
             self._snapshot.keep_mined(0, *known)
         negatives, measured = known
         self._train_round(data, train, negatives, 0)
@@ -110,14 +111,14 @@ class EmbedderRun:
             assert first is not None
             pool = sorted({place for mined in first[0].values() for place in mined})
             texts = [data.passages[place] for place in pool]
-            encoder = self._merged()
+            encoder = self._quantised(self._merged())
             passages = self._encoded(encoder, texts, "passage", f"Encode the negatives of round {round_ + 1}")
             known = self._negatives(encoder, train, passages, pool), {}
             self._snapshot.keep_mined(round_, *known)
         return known[0]
 
     def _negatives(
-        self, encoder: BertModel, train: Sequence[Question], passages: Vectors, places: Sequence[int]
+        self, encoder: QuantisedEncoder, train: Sequence[Question], passages: Vectors, places: Sequence[int]
     ) -> dict[str, list[int]]:
         """Question id → the nearest passages that are not right; row i of ``passages`` is passage ``places[i]``."""
         asked = self._encoded(encoder, [one.text for one in train], "query", "Encode the questions")
@@ -134,9 +135,7 @@ class EmbedderRun:
         steps = recipe.epochs * math.ceil(len(train) / recipe.batch_size)
         weights = [weight for weight in self._model.parameters() if weight.requires_grad]
         optimizer = torch.optim.AdamW(weights, lr=recipe.learning_rate, weight_decay=recipe.weight_decay)
-        schedule = torch.optim.lr_scheduler.OneCycleLR(
-            optimizer, recipe.learning_rate, total_steps=steps + 1, pct_start=max(recipe.warmup, 1 / (steps + 1))
-        )
+        schedule = get_cosine_schedule_with_warmup(optimizer, max(1, round(recipe.warmup * steps)), steps)
         parts = {"model": self._model, "optimizer": optimizer, "schedule": schedule}
         first = self._snapshot.restore(round_, parts)
         memory = PassageMemory(recipe.memory)
@@ -172,7 +171,7 @@ class EmbedderRun:
         memory.extend(vectors, batch.passages)
         return contrastive_loss(queries, joined, allowed_negatives(batch.questions, places), recipe.temperature)
 
-    def _vectors(self, texts: Sequence[str], kind: str, max_tokens: int) -> torch.Tensor:
+    def _vectors(self, texts: Sequence[str], kind: Literal["query", "passage"], max_tokens: int) -> torch.Tensor:
         """Unit vectors with gradients, [len(texts), hidden]."""
         self._tokenizer.enable_truncation(max_tokens)
         ids = [one.ids for one in self._tokenizer.encode_batch([self._prefixes[kind] + text for text in texts])]
@@ -186,23 +185,24 @@ class EmbedderRun:
 
     def _merged(self) -> BertModel:
         """The encoder with its adapters folded in, apart from the one that is trained."""
-        merged = copy.deepcopy(self._model).merge_and_unload()  # type: ignore[operator]
+        merged = copy.deepcopy(self._model).merge_and_unload()
         encoder: BertModel = merged.eval()
         return encoder
 
-    def _encoded(self, encoder: BertModel, texts: Sequence[str], kind: str, title: str) -> Vectors:
+    def _quantised(self, encoder: BertModel) -> QuantisedEncoder:
+        with self._progress.task("Export the encoder", 1) as task:
+            quantised = QuantisedEncoder(encoder, self._tokenizer, self._full_precision)
+            task.advance(1)
+        return quantised
+
+    def _encoded(
+        self, encoder: QuantisedEncoder, texts: Sequence[str], kind: Literal["query", "passage"], title: str
+    ) -> Vectors:
         limit = self._recipe.max_query_tokens if kind == "query" else self._recipe.max_passage_tokens
         with self._progress.task(title, len(texts)) as task:
-            return encode(
-                encoder,
-                self._tokenizer,
-                [self._prefixes[kind] + text for text in texts],
-                max_tokens=limit,
-                full_precision=self._full_precision,
-                on_progress=task.advance,
-            )
+            return encoder.encode([self._prefixes[kind] + text for text in texts], limit, task.advance)
 
-    def _measured(self, passages: Vectors, encoder: BertModel, held: Sequence[Question]) -> dict[str, float]:
+    def _measured(self, passages: Vectors, encoder: QuantisedEncoder, held: Sequence[Question]) -> dict[str, float]:
         if not held:
             return {}
         asked = self._encoded(encoder, [one.text for one in held], "query", "Measure on the held-out questions")

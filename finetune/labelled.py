@@ -1,10 +1,8 @@
-"""Labelled questions for retrieval: what is asked, which passages are right, and which questions training never sees."""
+"""Labelled questions for retrieval: what is asked, which passages are right, and what training never sees."""
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,13 +57,13 @@ def read_labelled_set(folder: Path, *, licence: str) -> LabelledSet:
             f"{folder} holds no {' or '.join(CORPUS)}.",
             hint=f"--data wants a folder with a corpus, {QUERIES} and {QRELS}; the README shows their rows.",
         )
-    passages, places = [], {}
+    passages: list[str] = []
+    places: dict[str, int] = {}
     for document in read_corpus(corpus):
         for row_id, clause in zip(document.row_ids, document.clauses, strict=True):
             places[row_id] = len(passages)
             passages.append(embedding_text(document.document, clause))
     gold = read_qrels(folder / QRELS)
-    answers = _answers(folder / QUERIES)
     questions = []
     for query in read_queries(folder / QUERIES):
         named = gold.get(query.query_id, frozenset())
@@ -74,7 +72,7 @@ def read_labelled_set(folder: Path, *, licence: str) -> LabelledSet:
             raise ConfigurationError(f"{folder / QRELS}: {missing[0]!r} is not in the corpus.")
         if named:
             right = frozenset(places[row] for row in named)
-            questions.append(Question(query.query_id, query.text, answers.get(query.query_id, ""), right))
+            questions.append(Question(query.query_id, query.text, query.answer, right))
     if not questions:
         raise ConfigurationError(f"{folder} has no question with a judgement.")
     digest = hashlib.sha256()
@@ -92,11 +90,3 @@ def split(questions: tuple[Question, ...], share: float, seed: int) -> tuple[lis
         digest = hashlib.sha256(f"{seed}:{question.text}".encode()).digest()
         (held if int.from_bytes(digest[:8], "big") < share * 2**64 else train).append(question)
     return train, held
-
-
-def _answers(path: Path) -> dict[str, str]:
-    """The optional ``answer`` of each row; `read_queries` has checked the rows themselves."""
-    opener = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rt", encoding="utf-8") as lines:
-        rows = [json.loads(line) for line in lines if line.strip()]
-    return {str(row["id"]): row["answer"] for row in rows if isinstance(row.get("answer"), str)}

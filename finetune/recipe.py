@@ -25,7 +25,7 @@ class Lora(_Part):
     """Low-rank adapters on the linear layers of the layers that are trained (Hu et al., 2021)."""
 
     rank: int = Field(ge=1)
-    alpha: float = Field(gt=0, description="the update is scaled by alpha / rank")
+    alpha: int = Field(ge=1, description="the update is scaled by alpha / rank")
     dropout: Share = 0.0
 
 
@@ -35,7 +35,7 @@ class Recipe(_Part):
     seed: int = Field(ge=0)
     epochs: int = Field(ge=1)
     batch_size: int = Field(ge=2)
-    learning_rate: float = Field(gt=0, description="the peak of a one-cycle schedule")
+    learning_rate: float = Field(gt=0, description="the peak: it rises linearly and falls with a cosine")
     warmup: Share = Field(description="share of the steps on which the learning rate rises")
     weight_decay: float = Field(ge=0)
     gradient_norm: float = Field(gt=0, description="longer gradients are scaled down to this norm")

@@ -14,6 +14,7 @@ import torch
 from tokenizers import Tokenizer
 from torch.nn.functional import cross_entropy, dropout
 from torch.nn.utils.rnn import pad_sequence
+from transformers.optimization import get_cosine_schedule_with_warmup
 
 from export.checkpoint import load_checkpoint
 from finetune.adapter import save_adapter, with_lora
@@ -133,12 +134,7 @@ class RouterRun:
             ],
             weight_decay=recipe.weight_decay,
         )
-        schedule = torch.optim.lr_scheduler.OneCycleLR(
-            optimizer,
-            [recipe.learning_rate, recipe.head_learning_rate],
-            total_steps=steps + 1,
-            pct_start=max(recipe.warmup, 1 / (steps + 1)),
-        )
+        schedule = get_cosine_schedule_with_warmup(optimizer, max(1, round(recipe.warmup * steps)), steps)
         rng = random.Random(recipe.seed)  # noqa: S311 (no secrets here)
         measured = []
         for epoch in range(1, recipe.epochs + 1):

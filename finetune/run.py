@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
@@ -88,7 +87,7 @@ class Snapshot:
         self._folder.mkdir(parents=True, exist_ok=True)
         aside = self._folder / f"{name}.new"
         write(aside)
-        os.replace(aside, self._folder / name)
+        aside.replace(self._folder / name)
 
 
 def _state_of(part: Any) -> dict[str, Any]:
