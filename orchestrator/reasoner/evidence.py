@@ -265,8 +265,7 @@ def _weigh(part: QuestionPart, reading: Reading, overlap: float) -> Evidence:
         earned += KIND_SHARE * said.defines
     if part.matters:
         share += MATTER_SHARE
-        stated = {hit.matter.name for hits in (said.matter_hits, *said.wider_matter_hits) for hit in hits}
-        earned += MATTER_SHARE * bool(stated & part.matters)
+        earned += MATTER_SHARE * _states(said, part.matters)
     in_scope = _in_scope(part, reading)
     factor = 1.0 if in_scope else OUT_OF_SCOPE
     if QuantityKind.DATE not in part.kinds and said.is_boilerplate:
@@ -275,6 +274,15 @@ def _weigh(part: QuestionPart, reading: Reading, overlap: float) -> Evidence:
     if part.titles and not named:
         factor *= OTHER_DOCUMENT
     return Evidence(reading, min(1.0, factor * earned / share), overlap, in_scope, named)
+
+
+def _states(said: Statement, matters: frozenset[str]) -> bool:
+    """Whether a sentence, its lead-in or the headings above it name one of some matters."""
+    if any(hit.matter.name in matters for hits in said.wider_matter_hits for hit in hits):
+        return True
+    if not said.reader.matters.may_name(said.text, matters):
+        return False
+    return any(hit.matter.name in matters for hit in said.matter_hits)
 
 
 def _names(title: str, document_title: str) -> bool:

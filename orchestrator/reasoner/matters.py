@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from orchestrator.domain.pack import DomainPack
@@ -48,6 +48,10 @@ class MatterReader:
         # A % in a term stands for a quantity: 按照%支付.
         patterns = [re.escape(word).replace("%", f"%{_FILL}*") for word in words]
         self._pattern = re.compile("|".join(patterns)) if patterns else None
+        self._terms = {
+            name: tuple({term for matter in pack.matters if matter.name == name for term in matter.all_terms})
+            for name in {matter.name for matter in pack.matters}
+        }
 
     def hits(self, text: str) -> list[MatterHit]:
         """Every matter that a text (`masked` where it has quantities) names, in order; longest wording first."""
@@ -58,6 +62,10 @@ class MatterReader:
             for match in self._pattern.finditer(text)
             for matter in self._by_term.get(match[0].replace(_FILL, ""), ())
         ]
+
+    def may_name(self, text: str, names: Iterable[str]) -> bool:
+        """Whether a text has a term of one of these matters; where it has none, `hits` finds none of them."""
+        return any(term in text or _MASK in term for name in names for term in self._terms.get(name, ()))
 
     def names(self, text: str) -> frozenset[str]:
         """The names of the matters that a text names."""

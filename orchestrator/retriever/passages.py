@@ -79,12 +79,16 @@ def rank(
         any_version: whether superseded versions are wanted as much as current ones.
     """
     ranked = []
+    validities = {
+        document_id: validity_of(document, on, _superseded_from(document, reading.newer))
+        for document_id, document in reading.documents.items()
+    }
     for candidate in candidates:
         clause = reading.clauses.get(candidate.source_id)
         document = reading.documents.get(clause.document_id) if clause else None
         if clause is None or document is None:
             continue
-        validity = validity_of(document, on, _superseded_from(document, reading.newer))
+        validity = validities[clause.document_id]
         features = candidate.features._replace(
             rank=reading.ranks.get(candidate.source_id, 0.0),
             position=clause.position,
