@@ -41,9 +41,9 @@ class _Tally:
     found: int = 0
     wanted: int = 0
 
-    def intent(self, guess: str, confidence: float, wanted: str) -> None:
-        self.leaf.append(guess == wanted)
-        self.within.append(bool(guess) and (wanted == guess or wanted.startswith(f"{guess}.")))
+    def intent(self, leaf: str, chosen: str, confidence: float, wanted: str) -> None:
+        self.leaf.append(leaf == wanted)
+        self.within.append(bool(chosen) and (wanted == chosen or wanted.startswith(f"{chosen}.")))
         self.confidence.append(confidence)
 
     def slots(self, found: set[tuple[str, str]], wanted: frozenset[tuple[str, str]]) -> None:
@@ -52,7 +52,7 @@ class _Tally:
         self.wanted += len(wanted)
 
     def figures(self) -> dict[str, float]:
-        right = np.array(self.within if self.asked_back else self.leaf, dtype=float)
+        right = np.array(self.within, dtype=float)
         confidence = np.array(self.confidence)
         return {
             "intent": float(np.mean(self.leaf)),
@@ -71,9 +71,9 @@ async def judge_router(
 ) -> dict[str, dict[str, float]]:
     """Figures of each system on the questions: ``{"vote of all": {"intent": …, "slot F1": …}, …}``.
 
-    *intent*: the leaf is right; *intent or wider*: it, or the wider intent that was chosen in doubt; *asked back*: the
-    plan asks which intent is meant; *Brier*: the mean squared distance of the confidence from being right; slots are
-    right where type and canonical value are.
+    *intent*: the likeliest leaf is right; *intent or wider*: what the plan goes on with is, in doubt a wider intent;
+    *asked back*: the plan asks which intent is meant; *Brier*: the mean squared distance of the confidence from being
+    right; slots are right where type and canonical value are.
 
     Raises:
         ModelNotFoundError: the classifier is not served.
@@ -88,8 +88,9 @@ async def judge_router(
     before = _judge(planner, questions, read, vectors, [None] * len(read))
     if classifier is None:
         return {EXAMPLES: before}
-    planner.learn_model([await _classified(classifier, batch) for batch in _batches(planner.examples)])
-    readings = [await _classified(classifier, one.wordings) for one in read]
+    taught = [planner.examples[place] for place in planner.read_by_model()]
+    planner.learn_model([await _classified(classifier, batch) for batch in _batches(taught)])
+    readings = [await _classified(classifier, [one.compared]) for one in read]
     return {
         EXAMPLES: before,
         MODEL: _judge_alone(planner, questions, read, readings),
@@ -106,8 +107,10 @@ def _judge(
 ) -> dict[str, float]:
     tally = _Tally()
     for question, one, vector, reading in zip(questions, read, vectors, readings, strict=True):
-        plan = planner.plan("evaluated", one, vector, [], {}, model=planner.model_reading(reading, one))
-        tally.intent(plan.intent.intent_id, plan.confidence, question.intent)
+        model = planner.model_reading(reading, one)
+        best = planner.vote(one, vector, model).best
+        plan = planner.plan("evaluated", one, vector, [], {}, model=model)
+        tally.intent(best.intent_id if best else "", plan.intent.intent_id, plan.confidence, question.intent)
         tally.asked_back += any(item.about == "intent" for item in plan.clarifications)
         tally.slots({(slot.type, slot.value) for slot in plan.slots}, question.slots)
     return tally.figures()
@@ -123,11 +126,11 @@ def _judge_alone(
     for question, one, reading in zip(questions, read, readings, strict=True):
         model = planner.model_reading(reading, one)
         if model is None:
-            tally.intent("", 0.0, question.intent)
+            tally.intent("", "", 0.0, question.intent)
             tally.slots(set(), question.slots)
             continue
         place = int(model.shares.argmax())
-        tally.intent(planner.leaves[place], float(model.shares[place]), question.intent)
+        tally.intent(planner.leaves[place], planner.leaves[place], float(model.shares[place]), question.intent)
         found = planner.slots.resolve(one.text, model.spans)
         tally.slots({(slot.slot_type, slot.value) for slot in found}, question.slots)
     return tally.figures()

@@ -151,6 +151,9 @@ class RouterSettings(_Section):
         "auto", description="the trained model: used where it is served; `required`: its absence is a degradation"
     )
     classify_timeout_s: float = Field(0.3, gt=0, description="rules and examples decide where the model takes longer")
+    model_examples: int = Field(1000, ge=8, description="of the pack's, that a model reads at the start: its measure")
+    language_model: str = Field("", description="a causal model served by this name reads questions, in JSON, instead")
+    chat_template: Literal["none", "phi3"] = Field("none", description="in which it was tuned to be asked")
     titles_timeout_s: float = Field(0.2, gt=0, description="looking up documents that the question names")
     warm_up_timeout_s: float = Field(30.0, gt=0, description="embedding a batch of the packs' examples")
     clarify_below: float = Field(0.45, ge=0, le=1, description="ask back below this confidence")

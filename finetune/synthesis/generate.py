@@ -102,7 +102,8 @@ def _draw(seed: int, text: str) -> float:
 class _Maker:
     def __init__(self, pack: DomainPack, templates: Templates, how: Synthesis) -> None:
         self._how = how
-        self._find_slots = SlotMatcher(pack).find
+        # A spelling that is a slot in one question and none in the next would teach nothing.
+        self._find_slots = SlotMatcher(pack, colloquial=True).find
         self._all = templates.spellings
         self._trained = {
             slot_type: tuple(pair for pair in pairs if _draw(how.seed, f"{slot_type}={pair[0]}") >= how.held_out_values)
@@ -174,7 +175,7 @@ class _Maker:
         return text
 
     def _label_rest(self, text: list[MarkedChar], fillings: list[Filling]) -> list[MarkedChar]:
-        """Label what the pack's own lexicon finds outside of the places that were filled."""
+        """Label what the lexicon finds, colloquial spellings included, outside of the places that were filled."""
         labelled = list(text)
         for match in self._find_slots(_plain(text)):
             if all(labelled[place].slot < 0 for place in range(match.start, match.end)):

@@ -42,15 +42,19 @@ class SlotMatcher:
     """The slot lexicon of one pack as one expression, with its patterns.
 
     Immutable: safe to share between tasks and threads.
+
+    Args:
+        pack: with the slot types.
+        colloquial: also take colloquial spellings at their word, which only holds where the text is known to fit.
     """
 
-    def __init__(self, pack: DomainPack) -> None:
+    def __init__(self, pack: DomainPack, *, colloquial: bool = False) -> None:
         # One spelling may name values of several types (上年度: period, …): all are kept.
         self._named: dict[str, list[tuple[str, str]]] = {}
         self._patterns: list[tuple[str, re.Pattern[str], str]] = []
         for slot in pack.slot_types.values():
             for entry in slot.values:
-                for spelling in (entry.value, *entry.synonyms):
+                for spelling in (entry.value, *entry.synonyms, *(entry.colloquial if colloquial else ())):
                     self._named.setdefault(fold(spelling), []).append((slot.slot_type, entry.value))
             self._patterns.extend((slot.slot_type, re.compile(item.pattern), item.value) for item in slot.patterns)
         self._spellings = _longest_of(self._named)

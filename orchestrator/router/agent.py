@@ -146,7 +146,7 @@ class RouterAgent:
             *await asyncio.gather(
                 self._lookups.vectors(question.compared),
                 self._lookups.titles(question.cleaned),
-                self._lookups.classified(question.wordings),
+                self._lookups.classified(question.compared),
             )
         )
         waited_ms = clock.now() - read_ms
@@ -277,9 +277,10 @@ class RouterAgent:
         if self._classifier is None or not planner.examples:
             return
         batches: list[Classification] = []
+        chosen = [planner.examples[place] for place in planner.read_by_model()]
         try:
-            for start in range(0, len(planner.examples), TEACHING_BATCH):
-                texts = planner.examples[start : start + TEACHING_BATCH]
+            for start in range(0, len(chosen), TEACHING_BATCH):
+                texts = chosen[start : start + TEACHING_BATCH]
                 batches.append(await self._classifier.classify(texts, timeout_s=self._settings.warm_up_timeout_s))
         except ModelNotFoundError:
             if self._settings.model == "required":

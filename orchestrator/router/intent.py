@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,7 +68,7 @@ class IntentClassifier:
         self._bank: ExampleBank | None = None
         self._rule_votes: list[Shares] = []
         self._example_votes: Sequence[ExampleVote] = ()
-        self._model_votes: Sequence[Shares] = ()
+        self._model_votes: Mapping[int, Shares] = {}
         self._calibrators: dict[tuple[bool, bool], Calibrator] = {}
 
     @property
@@ -91,8 +91,8 @@ class IntentClassifier:
             self._calibrate(examples=True, model=True)
         self._bank = bank
 
-    def learn_model(self, shares: Sequence[Shares]) -> None:
-        """Take what a model says about each example, shape [leaves] each, and learn how far it can be trusted."""
+    def learn_model(self, shares: Mapping[int, Shares]) -> None:
+        """Take what a model says about examples (place → shape [leaves]), and learn how far it can be trusted."""
         self._model_votes = shares
         self._calibrate(examples=False, model=True)
         if self._example_votes:
@@ -100,7 +100,7 @@ class IntentClassifier:
 
     def forget_model(self) -> None:
         """No model has a say until the next `learn_model`."""
-        self._model_votes = ()
+        self._model_votes = {}
 
     def read(self, text: str, vector: npt.NDArray[np.float32] | None, model: Shares | None = None) -> IntentReading:
         """Vote on a normalised question.
@@ -126,6 +126,8 @@ class IntentClassifier:
     def _calibrate(self, *, examples: bool, model: bool) -> None:
         found, right = [], []
         for row, (label, _) in enumerate(self.examples):
+            if model and row not in self._model_votes:
+                continue
             voices = Voices(
                 self._rule_votes[row],
                 self._example_votes[row] if examples else None,

@@ -123,14 +123,14 @@ class Lookups:
             return Vectors(None, _degradation("embedder", error, "Rules alone decided on the intent."), _since(started))
         return Vectors(embedding, wall_ms=_since(started))
 
-    async def classified(self, texts: Sequence[str]) -> Classified:
-        """Readings of a question's wordings; a failure becomes a degradation, an absent model nothing at all."""
+    async def classified(self, text: str) -> Classified:
+        """The reading of one text; a failure becomes a degradation, an absent model nothing at all."""
         started = time.perf_counter()
         if self._classifier is None or (time.monotonic() < self._absent_until and not self._classifier_required):
             return Classified()
         try:
             classification = await asyncio.wait_for(
-                self._classifier.classify(texts, timeout_s=self._classify_timeout_s), 2 * self._classify_timeout_s
+                self._classifier.classify([text], timeout_s=self._classify_timeout_s), 2 * self._classify_timeout_s
             )
         except (TriasError, asyncio.TimeoutError) as error:
             if isinstance(error, ModelNotFoundError) and not self._classifier_required:

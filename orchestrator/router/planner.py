@@ -64,11 +64,6 @@ class Question:
         """What is compared with rules and examples. Without a hint, the very text that the retriever embeds again."""
         return f"{self.text} {self.hint}" if self.hint else self.text
 
-    @property
-    def wordings(self) -> tuple[str, ...]:
-        """What a model reads: the normalised text first, whose slots count, and the text as it came."""
-        return tuple(dict.fromkeys((self.compared, self.cleaned)))
-
 
 @dataclass(frozen=True, slots=True)
 class ModelReading:
@@ -121,8 +116,13 @@ class PackPlanner:
         self._faq.learn(vectors[count:])
         self._intents.learn(vectors[:count], batches[0].fingerprint)
 
+    def read_by_model(self) -> tuple[int, ...]:
+        """Places of the examples that a model shall read: all, or as many as the settings allow, spread evenly."""
+        count = min(len(self.examples), self._settings.model_examples)
+        return tuple(place * len(self.examples) // count for place in range(count))
+
     def learn_model(self, batches: Sequence[Classification]) -> None:
-        """Take a model's readings of `examples`, in batches of one version, in order.
+        """Take a model's readings of the examples at `read_by_model`, in batches of one version, in order.
 
         A model that knows other intents than the pack's has no say here.
         """
@@ -133,18 +133,22 @@ class PackPlanner:
             self._intents.forget_model()
             return
         self._model_order = np.array([places[intent_id] for intent_id in batches[0].intents])
+        readings = (reading for batch in batches for reading in batch.readings)
         self._intents.learn_model(
-            [self._leaf_shares(reading.shares) for batch in batches for reading in batch.readings]
+            {
+                place: self._leaf_shares(reading.shares)
+                for place, reading in zip(self.read_by_model(), readings, strict=True)
+            }
         )
 
     def model_reading(self, classification: Classification | None, question: Question) -> ModelReading | None:
         """What the model says of a question, if it is the model that was learnt, and of this pack."""
         if classification is None or self._model_order is None or classification.fingerprint != self.model_fingerprint:
             return None
-        shares = np.mean([self._leaf_shares(reading.shares) for reading in classification.readings], axis=0)
+        (reading,) = classification.readings
         # A hint stands behind the text: what is found in it is no slot of the question.
-        spans = tuple(span for span in classification.readings[0].spans if span.end <= len(question.text))
-        return ModelReading(shares, spans)
+        spans = tuple(span for span in reading.spans if span.end <= len(question.text))
+        return ModelReading(self._leaf_shares(reading.shares), spans)
 
     def _leaf_shares(self, shares: Shares) -> Shares:
         assert self._model_order is not None
@@ -181,7 +185,7 @@ class PackPlanner:
         text = question.text
         slots = self.slots.read(text, model.spans if model else ())
         mentions = _mentions(question, titles, marked)
-        reading = self._intents.read(question.compared, vector, model.shares if model else None)
+        reading = self.vote(question, vector, model)
         time = read_time(text, question.today)
         parts = self._sub_questions(text, reading, slots)
         plan = plan_pb2.Plan(
@@ -210,6 +214,10 @@ class PackPlanner:
             plan.confidence = small_talk.confidence
         self._decide_strategy(plan, question, vector, is_small_talk=small_talk is not None)
         return plan
+
+    def vote(self, question: Question, vector: Vector | None, model: ModelReading | None) -> IntentReading:
+        """What rules, examples and model come to on the intent; arguments as in `plan`."""
+        return self._intents.read(question.compared, vector, model.shares if model else None)
 
     def faq_entry(self, question: Question, vector: Vector | None, slots: Sequence[plan_pb2.Slot]) -> FaqEntry | None:
         """The FAQ entry that asks the same under the same conditions."""

@@ -18,7 +18,7 @@ Shares = npt.NDArray[np.float64]
 # was trained on. Chosen with the development questions in tests/router and the validation wordings.
 RULE_WEIGHT = 0.3
 RULE_FLOOR = 0.2
-EXAMPLE_WEIGHT = 0.5
+EXAMPLE_WEIGHT = 0.3
 MODEL_WEIGHT = 1.0
 MODEL_FLOOR = 0.002
 

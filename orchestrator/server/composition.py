@@ -10,18 +10,20 @@ from dataclasses import dataclass
 
 import grpc
 
-from orchestrator.domain.pack import load_packs
+from orchestrator.domain.pack import DomainPack, load_packs
 from orchestrator.errors import ConfigurationError
 from orchestrator.flow import Flow, Reasoner, Retriever, Router
 from orchestrator.inference.classifier import TritonClassifier
 from orchestrator.inference.embedder import TritonEmbedder
 from orchestrator.inference.generator import TritonGenerator
+from orchestrator.inference.models import Classifier
 from orchestrator.knowledge.library import Library
 from orchestrator.knowledge.opening import open_library
 from orchestrator.reasoner.agent import ReasonerAgent
 from orchestrator.reasoner.claim_writer import ClaimWriter
 from orchestrator.retriever.agent import RetrieverAgent
 from orchestrator.router.agent import RouterAgent
+from orchestrator.router.language_model import LanguageModelClassifier
 from orchestrator.server.answers import AnswerStore
 from orchestrator.server.database import DATABASE_FILE, Database
 from orchestrator.server.keyword_fallback import KeywordFallback
@@ -94,10 +96,6 @@ async def build_service(settings: Settings) -> AsyncIterator[Service]:
                 titles = RemoteTitles(connect.to(remote.retriever), remote.retriever)
                 stack.push_async_callback(titles.close)
                 find_titles = titles.find_titles
-            classifier: TritonClassifier | None = None
-            if settings.router.model != "off":
-                classifier = TritonClassifier(settings.inference, settings.paths.model_repository)
-                await stack.enter_async_context(classifier)
             local_router = RouterAgent(
                 settings.router,
                 packs,
@@ -105,7 +103,7 @@ async def build_service(settings: Settings) -> AsyncIterator[Service]:
                 embedder,
                 find_titles,
                 labelling,
-                classifier=classifier,
+                classifier=await _classifier(settings, packs[settings.domain.default], stack),
             )
             stack.push_async_callback(local_router.close)
         local_retriever = (
@@ -147,6 +145,19 @@ async def build_service(settings: Settings) -> AsyncIterator[Service]:
             library=library,
             warm_up=warm_up,
         )
+
+
+async def _classifier(settings: Settings, pack: DomainPack, stack: AsyncExitStack) -> Classifier | None:
+    """What reads questions: the served encoder with its heads, or a language model for the default pack."""
+    chosen, repository = settings.router, settings.paths.model_repository
+    if chosen.model == "off":
+        return None
+    if not chosen.language_model:
+        return await stack.enter_async_context(TritonClassifier(settings.inference, repository))
+    generator = await stack.enter_async_context(TritonGenerator(settings.inference, repository, chosen.language_model))
+    return LanguageModelClassifier(
+        pack, generator, timeout_s=chosen.classify_timeout_s, chat_template=chosen.chat_template
+    )
 
 
 class _Connections:

@@ -231,14 +231,12 @@ async def test_a_served_model_joins_the_vote_and_fills_slots(make_router: MakeRo
     assert ("population", "职工") in {(slot.type, slot.value) for slot in plan.slots}
 
 
-async def test_the_model_reads_the_normalised_and_the_raw_question(
-    make_router: MakeRouter, model: ExampleClassifier
-) -> None:
+async def test_the_model_reads_the_normalised_question(make_router: MakeRouter, model: ExampleClassifier) -> None:
     router = make_router(classifier=model)
     await router.warm_up()
     model.calls.clear()
     plan = (await router.route(request("门槛费是啥"))).plan
-    assert model.calls == [[plan.normalized_question, "门槛费是啥"]]
+    assert model.calls == [[plan.normalized_question]]
 
 
 async def test_a_model_that_fails_leaves_rules_and_examples(make_router: MakeRouter, model: ExampleClassifier) -> None:

@@ -97,7 +97,7 @@ async def test_a_model_that_is_not_served_is_nothing_special(hashed: HashedEmbed
     model.error = ModelNotFoundError("No model 'router'.")
     made = lookups(hashed, classifier=model)
     for _ in range(3):
-        found = await made.classified(["住院"])
+        found = await made.classified("住院")
         assert found.classification is None
         assert found.degradation is None
     # It is not asked for with every question.
@@ -106,18 +106,18 @@ async def test_a_model_that_is_not_served_is_nothing_special(hashed: HashedEmbed
 
 async def test_a_model_that_is_required_is_missed(hashed: HashedEmbedder, model: ExampleClassifier) -> None:
     model.error = ModelNotFoundError("No model 'router'.")
-    found = await lookups(hashed, classifier=model, required=True).classified(["住院"])
+    found = await lookups(hashed, classifier=model, required=True).classified("住院")
     assert found.degradation is not None
     assert (found.degradation.component, found.degradation.reason) == ("router_model", "MODEL_NOT_FOUND")
 
 
 async def test_a_model_that_fails_is_a_degradation(hashed: HashedEmbedder, model: ExampleClassifier) -> None:
     model.error = ModelUnavailableError("Triton does not answer.")
-    found = await lookups(hashed, classifier=model).classified(["住院"])
+    found = await lookups(hashed, classifier=model).classified("住院")
     assert found.degradation is not None
     assert found.degradation.component == "router_model"
 
 
 async def test_without_a_model_nobody_is_asked(hashed: HashedEmbedder) -> None:
-    found = await lookups(hashed).classified(["住院"])
+    found = await lookups(hashed).classified("住院")
     assert (found.classification, found.degradation, found.model_ms) == (None, None, 0.0)

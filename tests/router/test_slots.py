@@ -55,11 +55,12 @@ def test_a_slip_of_a_spelling_still_counts(reader: SlotReader) -> None:
 def test_what_means_nothing_is_dropped(reader: SlotReader) -> None:
     assert not read(reader, "月球医院能报吗", ("hospital_grade", "月球医院", 0.99))
     assert not read(reader, "我在苏州做手术", ("region", "苏州", 0.3))
+    assert not read(reader, "我在苏州做手术", ("region", "苏", 0.99))
     assert not read(reader, "颜色红的能报吗", ("colour", "红的", 0.99))
     assert not read(reader, "在的、了", ("region", "在的、了", 0.99))
 
 
 def test_open_types_take_new_values(reader: SlotReader) -> None:
-    (slot,) = slot_messages(reader.read("痛风能办吗", [SlotSpan("disease", 0, 2, 0.8)]))
+    (slot,) = slot_messages(reader.read("痛风能办吗", [SlotSpan("disease", 0, 2, 0.9)]))
     assert (slot.value, slot.decided_by, slot.start, slot.end) == ("痛风", "model", 0, 2)
     assert 0 < slot.confidence < 0.97
