@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -34,6 +35,7 @@ LIBRARY = {
 }
 
 
+@functools.cache
 def hashed_vector(text: str) -> np.ndarray[Any, np.dtype[np.float32]]:
     """A text's character uni- and bigrams, hashed into a unit vector: like texts come out near each other."""
     vector = np.full(DIMENSION, 1e-3, dtype=np.float32)
