@@ -150,7 +150,11 @@ class Lookups:
         except (TriasError, asyncio.TimeoutError) as error:
             degradation = _degradation("clause_graph", error, "Documents that the question names were not looked up.")
             return TitleHits(degradation=degradation, wall_ms=_since(started))
-        whole, *near = [[(document.document_id, document.title) for document in documents] for documents in found]
+        whole, *near = [
+            # A number names its document as a title does.
+            [(one.document_id, name) for one in documents for name in (one.title, one.doc_number) if name]
+            for documents in found
+        ]
         return TitleHits(whole, dict(zip(marked, near, strict=True)), wall_ms=_since(started))
 
     async def documents_titled(self, title: str) -> list[str]:

@@ -27,7 +27,9 @@ _LABEL = re.compile(
     rf"|附[件表录]\s?{_NUMERAL}"
 )
 # 云医保发〔2024〕12号
-_DOC_NUMBER = re.compile(r"[\u4e00-\u9fff]{1,12}[〔\[［(（【]\s?(?:19|20)\d{2}\s?[〕\]］)）】]\s?第?\d{1,5}号")
+_OPEN, _CLOSE = r"\s?[〔\[［(（【〖]", r"[〕\]］)）】〗]"
+_DOC_NUMBER = re.compile(rf"[\u4e00-\u9fff]{{1,12}}{_OPEN}\s?(?:19|20)\d{{2}}\s?{_CLOSE}\s?第?\d{{1,5}}号")
+_NUMBER_PARTS = re.compile(rf"([^\d\s]+?){_OPEN}\s?(\d{{4}})\s?{_CLOSE}\s?第?(\d+)号")
 # A label belongs to the document named this many characters before it, at most.
 LABEL_DISTANCE = 12
 
@@ -130,11 +132,19 @@ def _owner(start: int, mentions: Sequence[Mention]) -> int | None:
 
 
 def title_within(title: str, text: str) -> str:
-    """The stretch of ``text`` that names the library's ``title`` (its version suffix may be missing); else empty."""
+    """The stretch of ``text`` that names the library's ``title`` (its version suffix may be missing); else empty.
+
+    A document's number counts as its title, whichever brackets stand around the year.
+    """
     for name in dict.fromkeys((title, _core(title))):
         if len(name) >= 2 and name in text:
             return name
-    return ""
+    parts = _NUMBER_PARTS.fullmatch(title)
+    if parts is None:
+        return ""
+    issuer, year, number = (re.escape(part) for part in parts.groups())
+    found = re.search(rf"{issuer}{_OPEN}\s?{year}\s?{_CLOSE}\s?第?{number}号", text)
+    return found[0] if found else ""
 
 
 def _core(title: str) -> str:

@@ -322,7 +322,7 @@ def _mentions(question: Question, titles: Titles, marked: Mapping[str, Titles]) 
     # A title that rewriting changed still counts.
     found += [Mention(name, 0, 0) for name in named if name not in question.text and name not in marked]
     for name, documents in marked.items():
-        named[name] = [document_id for document_id, _ in documents]
+        named[name] = list(dict.fromkeys(document_id for document_id, _ in documents))
     return [
         plan_pb2.DocumentMention(
             text=mention.title, clause_label=mention.label, document_ids=named.get(mention.title, [])

@@ -78,6 +78,14 @@ async def test_titles_of_the_question_and_of_each_mark(hashed: HashedEmbedder) -
     assert {name: [key for key, _ in hits] for name, hits in found.marked.items()} == {"医疗救助办法": ["d-assist"]}
 
 
+async def test_a_document_is_known_by_its_number_too(hashed: HashedEmbedder) -> None:
+    async def numbered(text: str, limit: int) -> list[Document]:
+        return [Document("d1", "a.md", "通知", "0", doc_number="云医保发〔2024〕12号")]
+
+    found = await lookups(hashed, numbered).titles("云医保发〔2024〕12号")
+    assert found.whole == [("d1", "通知"), ("d1", "云医保发〔2024〕12号")]
+
+
 async def test_a_dead_catalogue_is_a_degradation(hashed: HashedEmbedder) -> None:
     async def dead(text: str, limit: int) -> list[Document]:
         raise BackendUnavailableError("Neo4j does not answer.")

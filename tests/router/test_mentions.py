@@ -82,3 +82,19 @@ def test_time_is_read_from_the_wording(
 ) -> None:
     reading = read_time(text, TODAY)
     assert (reading.as_of_date, reading.preference, reading.version_label) == (as_of, preference, label)
+
+
+@pytest.mark.parametrize(
+    ("number", "text", "found"),
+    [
+        ("云医保发〔2024〕12号", "请看云医保发〔2024〕12号第三条", "云医保发〔2024〕12号"),
+        ("云医保发〔2024〕12号", "按照云医保发[2024]12号怎么报", "云医保发[2024]12号"),
+        ("云医保发〔2024〕12号", "云医保发（2024） 12号还有效吗", "云医保发（2024） 12号"),
+        ("云医保发〔2024〕12号", "云医保发〔2024〕第12号", "云医保发〔2024〕第12号"),
+        ("云医保发〔2024〕12号", "云医保发〔2024〕112号", ""),
+        ("云医保发〔2024〕12号", "云医保发〔2021〕12号", ""),
+        ("云医保发〔2024〕12号", "医保发〔2024〕12号", ""),
+    ],
+)
+def test_numbers_of_the_library_are_found_whatever_the_brackets(number: str, text: str, found: str) -> None:
+    assert title_within(number, text) == found

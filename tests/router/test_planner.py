@@ -79,6 +79,15 @@ def test_a_title_that_rewriting_changes_is_still_named(packs: dict[str, DomainPa
     assert [list(item.document_ids) for item in plan.named_documents] == [["d1"]]
 
 
+def test_a_document_is_named_by_its_number(planner: PackPlanner) -> None:
+    question = planner.read("云医保发[2024]12号第三条说了什么", rewrite=True, today=TODAY, as_of_date="", hint="")
+    names = [("d-notice", "关于调整待遇的通知"), ("d-notice", "云医保发〔2024〕12号")]
+    plan = planner.plan("p1", question, None, names, {})
+    assert [(item.text, item.clause_label, list(item.document_ids)) for item in plan.named_documents] == [
+        ("云医保发[2024]12号", "第三条", ["d-notice"])
+    ]
+
+
 def test_an_unknown_document_in_marks_is_named_without_ids(planner: PackPlanner) -> None:
     plan = plan_of(planner, "《没有这个办法》第一条")
     assert [(item.text, list(item.document_ids)) for item in plan.named_documents] == [("没有这个办法", [])]
