@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,7 +11,7 @@ import torch.nn.functional as F  # noqa: N812 (torch's own name for it)
 
 from finetune.labelled import Question
 
-__all__ = ["Batch", "PassageMemory", "batches", "contrastive_loss"]
+__all__ = ["Batch", "allowed_negatives", "batches", "contrastive_loss"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,26 +90,3 @@ def allowed_negatives(questions: Sequence[Question], passages: Sequence[int]) ->
             if place in question.gold and column != row:
                 allowed[row, column] = False
     return allowed
-
-
-class PassageMemory:
-    """Vectors of the passages of the latest batches, as further negatives (Wang et al., cross-batch memory, 2020)."""
-
-    def __init__(self, size: int) -> None:
-        self._vectors: deque[torch.Tensor] = deque(maxlen=size)
-        self._places: deque[int] = deque(maxlen=size)
-
-    def extend(self, vectors: torch.Tensor, places: Sequence[int]) -> None:
-        """Remember a batch; the oldest are forgotten."""
-        self._vectors.extend(vectors.detach().unbind())
-        self._places.extend(places)
-
-    def joined(self, vectors: torch.Tensor, places: Sequence[int]) -> tuple[torch.Tensor, list[int]]:
-        """A batch followed by what is remembered and not in it."""
-        present = set(places)
-        kept = [
-            (vector, place) for vector, place in zip(self._vectors, self._places, strict=True) if place not in present
-        ]
-        if not kept:
-            return vectors, list(places)
-        return torch.cat([vectors, torch.stack([vector for vector, _ in kept])]), [*places, *(p for _, p in kept)]

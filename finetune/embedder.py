@@ -17,7 +17,7 @@ from transformers.optimization import get_cosine_schedule_with_warmup
 from evaluation.metrics import mean_metrics, query_metrics
 from export.checkpoint import load_checkpoint
 from finetune.adapter import save_adapter, with_lora
-from finetune.contrastive import Batch, PassageMemory, allowed_negatives, batches, contrastive_loss
+from finetune.contrastive import Batch, allowed_negatives, batches, contrastive_loss
 from finetune.encoding import QuantisedEncoder, Vectors, nearest
 from finetune.labelled import LabelledSet, Question
 from finetune.layers import LowerLayers, grouped_by_length, mean_pool, upper_layers
@@ -138,7 +138,6 @@ class EmbedderRun:
         schedule = get_cosine_schedule_with_warmup(optimizer, max(1, round(recipe.warmup * steps)), steps)
         parts = {"model": self._model, "optimizer": optimizer, "schedule": schedule}
         first = self._snapshot.restore(round_, parts)
-        memory = PassageMemory(recipe.memory)
         for epoch in range(first, recipe.epochs):
             rng = random.Random(f"{recipe.seed}:{round_}:{epoch}")  # noqa: S311 (reproducible, not secret)
             torch.manual_seed(recipe.seed + 1000 * round_ + epoch)
@@ -155,7 +154,7 @@ class EmbedderRun:
                     rng=rng,
                 ):
                     optimizer.zero_grad()
-                    loss = self._loss(batch, data.passages, memory)
+                    loss = self._loss(batch, data.passages)
                     loss.backward()  # type: ignore[no-untyped-call]
                     torch.nn.utils.clip_grad_norm_(weights, recipe.gradient_norm)
                     optimizer.step()
@@ -163,13 +162,13 @@ class EmbedderRun:
                     task.advance(1, loss=float(loss.detach()))
             self._snapshot.keep(round_, epoch + 1, parts)
 
-    def _loss(self, batch: Batch, passages: Sequence[str], memory: PassageMemory) -> torch.Tensor:
+    def _loss(self, batch: Batch, passages: Sequence[str]) -> torch.Tensor:
+        # Passages of earlier batches are no negatives: the model learns to tell them by their age, and nothing else.
         recipe = self._recipe
         queries = self._vectors(batch.asked, "query", recipe.max_query_tokens)
         vectors = self._vectors([passages[place] for place in batch.passages], "passage", recipe.max_passage_tokens)
-        joined, places = memory.joined(vectors, batch.passages)
-        memory.extend(vectors, batch.passages)
-        return contrastive_loss(queries, joined, allowed_negatives(batch.questions, places), recipe.temperature)
+        allowed = allowed_negatives(batch.questions, batch.passages)
+        return contrastive_loss(queries, vectors, allowed, recipe.temperature)
 
     def _vectors(self, texts: Sequence[str], kind: Literal["query", "passage"], max_tokens: int) -> torch.Tensor:
         """Unit vectors with gradients, [len(texts), hidden]."""

@@ -52,7 +52,6 @@ class EmbedderRecipe(Recipe):
     max_passage_tokens: int = Field(ge=8)
     hard_negatives: int = Field(ge=0, description="mined passages a question in each batch")
     mining_depth: int = Field(ge=1, description="how far down the encoder's own list they are drawn from")
-    memory: int = Field(ge=0, description="passages of earlier batches that serve as further negatives")
     answer_share: Share = Field(description="share of the batches' questions whose human answer is asked instead")
     rounds: int = Field(ge=1, description="times that negatives are mined; `epochs` are trained after each")
 

@@ -8,7 +8,7 @@ import random
 import pytest
 import torch
 
-from finetune.contrastive import PassageMemory, allowed_negatives, batches, contrastive_loss
+from finetune.contrastive import allowed_negatives, batches, contrastive_loss
 from finetune.labelled import Question
 
 
@@ -56,12 +56,3 @@ def test_answers_are_asked_as_often_as_is_wanted() -> None:
 def test_a_batch_of_one_has_nobody_to_differ_from() -> None:
     made = list(batches([question(0, 1)], {}, size=4, hard_negatives=0, answer_share=0, rng=random.Random(1)))
     assert made == []
-
-
-def test_the_memory_forgets_the_oldest_and_repeats_nothing_of_the_batch() -> None:
-    memory = PassageMemory(3)
-    memory.extend(torch.eye(4), [1, 2, 3, 4])
-    vectors, places = memory.joined(torch.zeros((1, 4)), [3])
-    assert places == [3, 2, 4]
-    assert vectors.shape == (3, 4)
-    assert not vectors.requires_grad

@@ -32,13 +32,12 @@ from orchestrator.errors import ConfigurationError
 PREFIXES = {"query": "query: ", "passage": "passage: "}
 SMALL = {
     "batch_size": 8,
-    "frozen_layers": 1,
-    "learning_rate": 0.02,
+    "frozen_layers": 0,
+    "learning_rate": 0.01,
     "mining_depth": 12,
-    "memory": 16,
-    "lora": {"rank": 8, "alpha": 16, "dropout": 0.05},
+    "lora": {"rank": 8, "alpha": 16, "dropout": 0.0},
     "max_passage_tokens": 32,
-    "temperature": 0.1,
+    "temperature": 0.05,
 }
 
 
@@ -59,7 +58,7 @@ class StoppingProgress(QuietProgress):
 
 
 def recipe(**changes: object) -> EmbedderRecipe:
-    return load_recipe("embedder", EmbedderRecipe, **{**SMALL, "epochs": 3, "rounds": 2, **changes})
+    return load_recipe("embedder", EmbedderRecipe, **{**SMALL, "epochs": 2, "rounds": 2, **changes})
 
 
 def trained(
@@ -82,7 +81,7 @@ def run_once(
     tiny_checkpoint: Path, labelled_folder: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[EmbedderRun, TrainedEmbedder]:
     """A whole run of two rounds; exporting the encoder for each measurement is what takes the time."""
-    chosen = recipe(epochs=6)
+    chosen = recipe(epochs=8, hard_negatives=0, rounds=1)
     data = read_labelled_set(labelled_folder, licence="ours")
     snapshot = Snapshot(tmp_path_factory.mktemp("work"))
     run = EmbedderRun(chosen, tiny_checkpoint, PREFIXES, (), snapshot=snapshot, progress=QuietProgress())
@@ -116,8 +115,7 @@ def test_the_adapter_merged_by_the_exporter_gives_the_trained_vectors(
 def test_an_interrupted_run_goes_on_and_ends_where_an_undisturbed_one_does(
     tiny_checkpoint: Path, labelled_folder: Path, tmp_path: Path
 ) -> None:
-    # Without the memory of earlier batches, which a new process begins empty.
-    chosen = recipe(memory=0, rounds=1, held_out=0.0)
+    chosen = recipe(rounds=1, held_out=0.0)
     trained(tiny_checkpoint, labelled_folder, chosen, tmp_path / "whole", tmp_path / "one")
     (tmp_path / "cut").mkdir()
     shutil.copy(tmp_path / "whole" / "mined-0.json", tmp_path / "cut")
