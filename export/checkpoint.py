@@ -206,7 +206,7 @@ def _quiet() -> Iterator[None]:
     from transformers.utils import logging  # noqa: PLC0415
 
     before = logging.get_verbosity()
-    logging.set_verbosity_error()
+    logging.set_verbosity(logging.ERROR)
     try:
         yield
     finally:
