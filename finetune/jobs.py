@@ -27,7 +27,7 @@ __all__ = ["Job", "finetune_embedder", "finetune_router"]
 
 WEIGHTS = "model.safetensors"
 # What an adapter folder may hold: another folder is not written over.
-ADAPTER_FILES = {"adapter_config.json", "adapter_model.safetensors", "heads.safetensors", LABELS, CARD}
+ADAPTER_FILES = {"adapter_config.json", "adapter_model.safetensors", "heads.safetensors", LABELS, CARD, "NOTICE"}
 
 
 @dataclass(frozen=True, slots=True)

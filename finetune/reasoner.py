@@ -35,6 +35,11 @@ BOS, EOS, PAD = "<bos>", "<eos>", "<pad>"
 # Not part of the loss: prompts and padding (torch's own convention).
 IGNORED = -100
 EVALUATED_TOGETHER = 16
+NOTICE = "NOTICE"
+TERMS = (
+    "Gemma is provided under and subject to the Gemma Terms of Use found at ai.google.dev/gemma/terms.\n"
+    "This adapter is a Model Derivative of Gemma 3 270M: low-rank changes to its weights, made by fine-tuning.\n"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +120,9 @@ class ReasonerRun:
         return TrainedReasoner(before, self._measured(kept))
 
     def save(self, folder: Path) -> None:
-        """Write the adapter."""
+        """Write the adapter, with the notice that the base's terms ask for."""
         save_adapter(folder, self._model)
+        (folder / NOTICE).write_text(TERMS, encoding="utf-8")
 
     def _fit(self, rows: list[_Row]) -> None:
         recipe = self._recipe
@@ -207,7 +213,7 @@ def finetune_reasoner(job: Job, recipe: ReasonerRecipe, base_name: str, progress
     job.check_out()
     base_sha256 = job.base_sha256()
     wordings, card = read_wordings(job.data)
-    pairs = synthesise_pairs(wordings, seed=recipe.seed, per_claim=recipe.per_claim)
+    pairs = synthesise_pairs(wordings, seed=recipe.seed, per_claim=recipe.per_claim, per_rewrite=recipe.per_rewrite)
     train, held = split_pairs(pairs, recipe.held_out, recipe.seed)
     run = ReasonerRun(recipe, job.checkpoint, progress)
     trained = run.train(train, held)

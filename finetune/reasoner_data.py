@@ -101,13 +101,14 @@ def read_wordings(path: Path) -> tuple[ClaimWordings, DataCard]:
     return wordings, card
 
 
-def synthesise_pairs(wordings: ClaimWordings, *, seed: int, per_claim: int) -> list[Pair]:
+def synthesise_pairs(wordings: ClaimWordings, *, seed: int, per_claim: int, per_rewrite: int = 1) -> list[Pair]:
     """Make pairs, in a random order; the same arguments make the same ones.
 
     Args:
         wordings: what to make them of.
         seed: of the fillings.
-        per_claim: pairs of each claim, answer or way of asking, at most.
+        per_claim: pairs of each claim, at most.
+        per_rewrite: pairs of each way of asking, at most.
 
     Raises:
         ConfigurationError: a wording can't be filled: an unknown place, or no short claim made of its clause.
@@ -125,7 +126,7 @@ def synthesise_pairs(wordings: ClaimWordings, *, seed: int, per_claim: int) -> l
     for rewrite in wordings.rewrites:
         for said in rewrite.said:
             makers = (_rewrite_pair(rewrite.formal, said, wordings.values, chance) for _ in _forever())
-            pairs += _distinct(makers, per_claim, rewrite.formal)
+            pairs += _distinct(makers, per_rewrite, rewrite.formal)
     chance.shuffle(pairs)
     return pairs
 

@@ -17,5 +17,6 @@ class ReasonerRecipe(Recipe):
         frozen_layers: lowest layers without an adapter.
     """
 
-    per_claim: int = Field(ge=1, description="pairs made of each claim and of each way of asking")
+    per_claim: int = Field(ge=1, description="pairs made of each claim")
+    per_rewrite: int = Field(ge=1, description="pairs made of each way of asking")
     max_tokens: int = Field(ge=32, description="of prompt and answer together; longer pairs are left out")

@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from export.build import BuildReport, build_model, missing_adapter
+from export.build import BuildReport, build_model, missing_adapter, missing_environment
 from export.live import LivePointer, read_live
 from export.parts import Device
 from export.repository import VersionState, build_lock, list_versions, retire
@@ -41,7 +41,7 @@ def build(
     settings: Settings = context.obj
     console = Console()
     for spec in [load_spec(name) for name in model or known_models()]:
-        if not model and (lacks := missing_adapter(spec)):
+        if not model and (lacks := missing_adapter(spec) or missing_environment(spec)):
             console.print(lacks, highlight=False, soft_wrap=True)
             continue
         report = _build(spec, settings, device="gpu" if gpu else "cpu", force=force, console=console)

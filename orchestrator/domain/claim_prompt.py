@@ -46,9 +46,9 @@ def claim_grammar(sentence: str, numbers: Sequence[str], limit: int) -> str:
         limit: characters at most.
 
     Returns:
-        A grammar for llguidance: its ``substring_chars`` and ``&`` (both must match) are not of Lark itself.
+        A grammar for llguidance: its ``substring_chunks`` and ``&`` (both must match) are not of Lark itself.
     """
-    text = json.dumps(sentence, ensure_ascii=False)
+    words = json.dumps(_words(sentence), ensure_ascii=False)
     if numbers:
         number = " | ".join(json.dumps(wording, ensure_ascii=False) for wording in numbers)
         shape = f"{'PIECE? ' * (BEFORE - 1)}PIECE? NUMBER{' PIECE?' * AFTER}"
@@ -59,7 +59,7 @@ def claim_grammar(sentence: str, numbers: Sequence[str], limit: int) -> str:
         "start: CLAIM",
         f"CLAIM: ({shape}) & /[^\\n]{{{LEAST_PIECE},{limit}}}/",
         f"PIECE: PART & /[^{_BREAKS}{_NUMBER}]{{{LEAST_PIECE},{limit}}}/",
-        f'PART: %regex {{"substring_chars": {text}}}',
+        f'PART: %regex {{"substring_chunks": {words}}}',
     ]
     if numbers:
         lines.append(f"NUMBER: {number}")
@@ -81,6 +81,16 @@ def pieces_of(claim: str, sentence: str, numbers: Sequence[str]) -> tuple[str, .
             if before is not None and after is not None:
                 return (*before, wording, *after)
     return None
+
+
+def _words(sentence: str) -> list[str]:
+    """The sentence cut into words, so that no piece ends within one; into characters without a segmenter."""
+    try:
+        import rjieba  # noqa: PLC0415 (of the extra `local`)
+    except ImportError:
+        return list(sentence)
+    words: list[str] = rjieba.cut(sentence)
+    return words
 
 
 _FORBIDDEN = re.compile(f"[{_BREAKS}{_NUMBER}]")

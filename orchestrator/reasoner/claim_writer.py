@@ -59,11 +59,17 @@ class Generator(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """One claim to be worded: what is asked, and what the answer must be made of."""
+    """One claim to be worded: what is asked, and what the answer must be made of.
+
+    Attributes:
+        numbers: the wordings of the number that it states; empty for a claim without one.
+        place: where that number stands in the sentence.
+    """
 
     sentence: str
     prompt: str
-    numbers: tuple[str, ...]
+    numbers: tuple[str, ...] = ()
+    place: tuple[int, int] | None = None
 
     @property
     def grammar(self) -> str:
@@ -98,10 +104,11 @@ def order_for(claim: reasoning_pb2.Claim, question: str) -> Order | None:
     else:
         stated = [quantity for quantity in found if quantity.text in claim.text]
     if not stated:
-        return Order(sentence, rule_prompt(sentence, question), ())
+        return Order(sentence, rule_prompt(sentence, question))
     number = stated[0]
     wordings = dict.fromkeys((sentence[number.phrase_start : number.phrase_end], number.text))
-    return Order(sentence, number_prompt(sentence, number.start, number.end), tuple(wordings))
+    place = (number.start, number.end)
+    return Order(sentence, number_prompt(sentence, *place), tuple(wordings), place)
 
 
 class ClaimWriter:
@@ -200,4 +207,4 @@ def _fault(text: str, order: Order) -> str:
     if not 0 < len(text) <= CLAIM_CHARACTERS:
         return "长度不合"
     pieces = pieces_of(text, order.sentence, order.numbers)
-    return "不是条文中的文字" if pieces is None else fault_of_claim(pieces, order.sentence)
+    return "不是条文中的文字" if pieces is None else fault_of_claim(pieces, order.sentence, order.place)

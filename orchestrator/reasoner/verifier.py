@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from orchestrator.domain.numerals import fold
 from orchestrator.domain.quantity import Quantity, equal
@@ -28,8 +29,11 @@ _NEGATIVES = frozenset(_NEGATIVE)
 _NEGATIONS = re.compile(f"[{_NEGATIVE}]")
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
 _ENUMERATOR = re.compile(r"[（(][一二三四五六七八九十\d]+[)）]")
+_RUN = re.compile(r"[^，,；;。：:、！!？?]+")
 _STOPS = re.compile(r"[，,；;。：:！!？?]")
 _CUT = "\x1f"
+# Comparisons with longer sources are made anew each time.
+LONGEST_KEPT = 4000
 
 
 @dataclass(frozen=True)
@@ -67,27 +71,13 @@ class Verifier:
             return Checked(draft, "", 0, 0)
         reason = next((why for support in draft.supports if (why := _misquoted(support))), "")
         pieces = _pieces(draft)
-        texts = [text for support in draft.supports for text in _texts(support)]
-        reason = reason or self._unsupported(pieces, texts)
-        numbers, equal_numbers, wrong = _compare_numbers(pieces, texts)
-        if wrong and not reason:
-            reason = f"数值“{wrong}”与条文原文不一致"
+        texts = tuple(text for support in draft.supports for text in _texts(support))
+        # Both tiers of an answer often quote the same sentences.
+        compare = _kept_comparison if sum(map(len, texts)) <= LONGEST_KEPT else _compare
+        fault, numbers, equal_numbers = compare(pieces, texts, self.support_coverage)
+        reason = reason or fault
         citations = () if reason else tuple(dict.fromkeys(self._cite(support) for support in draft.supports))
         return Checked(draft, reason, numbers, equal_numbers, citations)
-
-    def _unsupported(self, pieces: Sequence[str], sources: Sequence[str]) -> str:
-        texts = [plain(text) for text in sources]
-        for piece in pieces:
-            body = plain(piece)
-            if not body or any(_holds(text, body) for text in texts):
-                continue
-            whole = "".join(texts)
-            if coverage(body, whole) < self.support_coverage:
-                return f"“{piece}”在所引条文中没有依据"
-            nearest = max(texts, key=lambda text: coverage(body, text))
-            if len(_NEGATIONS.findall(body)) != len(_NEGATIONS.findall(nearest)):
-                return f"“{piece}”与所引条文的肯定、否定不一致"
-        return ""
 
     def _cite(self, support: Support) -> int:
         source, sentence = support.source, support.sentence
@@ -111,11 +101,44 @@ class Verifier:
         return self._numbers[key]
 
 
-def fault_of_claim(pieces: Sequence[str], sentence: str) -> str:
+def _compare(pieces: tuple[str, ...], texts: tuple[str, ...], support_coverage: float) -> tuple[str, int, int]:
+    """What the pieces say that the texts do not (empty where nothing), how many numbers they have, how many equal."""
+    numbers, equal_numbers, wrong = _compare_numbers(pieces, texts)
+    fault = _unsupported(pieces, texts, support_coverage)
+    if wrong and not fault:
+        fault = f"数值“{wrong}”与条文原文不一致"
+    return fault, numbers, equal_numbers
+
+
+_kept_comparison = lru_cache(maxsize=512)(_compare)
+
+
+def _unsupported(pieces: Sequence[str], sources: Sequence[str], support_coverage: float) -> str:
+    texts = [plain(text) for text in sources]
+    for piece in pieces:
+        body = plain(piece)
+        if not body or any(_holds(text, body) for text in texts):
+            continue
+        whole = "".join(texts)
+        if coverage(body, whole) < support_coverage:
+            return f"“{piece}”在所引条文中没有依据"
+        nearest = max(texts, key=lambda text: coverage(body, text))
+        if len(_NEGATIONS.findall(body)) != len(_NEGATIONS.findall(nearest)):
+            return f"“{piece}”与所引条文的肯定、否定不一致"
+    return ""
+
+
+def fault_of_claim(pieces: Sequence[str], sentence: str, number: tuple[int, int] | None = None) -> str:
     """What is wrong with a claim that was put together from pieces of a sentence; empty where nothing is.
 
     Each piece must stand in the sentence, not torn from a number or from under a negation; its numbers must be the
-    sentence's; and what the sentence denies before a piece, in the same run of words, the claim must deny too.
+    sentence's; what the sentence denies before a piece, in the same run of words, the claim must deny too; and no piece
+    may belong to another number than the claim's.
+
+    Args:
+        pieces: verbatim, the claim's number among them.
+        sentence: that the claim is of.
+        number: where the claim's number stands in it; None for a claim without one.
     """
     text = plain(sentence)
     for piece in pieces:
@@ -127,6 +150,29 @@ def fault_of_claim(pieces: Sequence[str], sentence: str) -> str:
         for piece in pieces:
             if is_negated(_run_before(sentence, piece)):
                 return f"“{piece}”与条文的肯定、否定不一致"
+    strange = _strange_piece(pieces, sentence, number) if number is not None else ""
+    return f"“{strange}”说的是另一个数值" if strange else ""
+
+
+def _strange_piece(pieces: Sequence[str], sentence: str, number: tuple[int, int]) -> str:
+    """The first piece that only stands in runs of words about other numbers; empty where there is none.
+
+    县医院 of 县医院400元，市级医院900元 says nothing of the 900元.
+    """
+    quantities = parse_quantities(sentence)
+    runs = [match.span() for match in _RUN.finditer(sentence)]
+    others = [
+        (start, end)
+        for start, end in runs
+        if not (start <= number[0] < end) and any(start <= quantity.start < end for quantity in quantities)
+    ]
+    own = sentence[number[0] : number[1]]
+    for piece in pieces:
+        if own in piece or piece in own:
+            continue
+        places = [match.start() for match in re.finditer(re.escape(piece), sentence)]
+        if places and all(any(start <= place < end for start, end in others) for place in places):
+            return piece
     return ""
 
 
@@ -159,12 +205,12 @@ def _misquoted(support: Support) -> str:
     return ""
 
 
-def _pieces(draft: Draft) -> list[str]:
+def _pieces(draft: Draft) -> tuple[str, ...]:
     """What the sentence says of its sources, the writer's own words taken out."""
     text = draft.text
     for frame in sorted(set(draft.frames), key=len, reverse=True):
         text = text.replace(frame, _CUT)
-    return [piece for piece in text.split(_CUT) if plain(piece)]
+    return tuple(piece for piece in text.split(_CUT) if plain(piece))
 
 
 def _holds(text: str, piece: str) -> bool:

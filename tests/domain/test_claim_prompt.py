@@ -53,6 +53,6 @@ def test_the_grammar_quotes_whatever_stands_in_a_sentence() -> None:
     sentence = '引号" 反斜杠\\ 换行符70%'
     grammar = claim_grammar(sentence, ["70%"], 15)
     line = next(line for line in grammar.splitlines() if line.startswith("PART"))
-    assert json.loads(line.removeprefix("PART: %regex "))["substring_chars"] == sentence
+    assert "".join(json.loads(line.removeprefix("PART: %regex "))["substring_chunks"]) == sentence
     assert 'NUMBER: "70%"' in grammar
     assert "NUMBER" not in claim_grammar(sentence, [], 15)

@@ -157,3 +157,18 @@ def test_what_is_asked_about_a_claim() -> None:
 )
 def test_a_claim_faces_the_verifier(pieces: tuple[str, ...], sentence: str, faulty: bool) -> None:
     assert bool(fault_of_claim(pieces, sentence)) is faulty
+
+
+@pytest.mark.parametrize(
+    ("pieces", "number", "faulty"),
+    [
+        (("市级医院", "900元"), "900元", False),
+        (("县医院", "900元"), "900元", True),
+        (("居民", "住院", "400元"), "400元", False),
+        (("住院", "100元"), "100元", False),
+    ],
+)
+def test_a_piece_about_another_number_is_refused(pieces: tuple[str, ...], number: str, faulty: bool) -> None:
+    sentence = "居民在乡镇卫生院住院，起付线100元，县医院400元，市级医院900元。"
+    start = sentence.index(number)
+    assert bool(fault_of_claim(pieces, sentence, (start, start + len(number)))) is faulty

@@ -3,7 +3,9 @@
 It runs inside Triton's Python stub, so generation (which holds Python's global lock) has a process of its own. A
 version's folder is what onnxruntime-genai's model builder writes. Inputs are those of TensorRT-LLM's
 ``all_models/llmapi``; beside them, two of ours: ``guided_decoding_guide_type`` (regex, json_schema, lark_grammar) and
-``guided_decoding_guide`` confine the answer. One text a request; answers are given whole. Parameters that it reads:
+``guided_decoding_guide`` confine the answer. One text a request; answers are given whole. Grammars are llguidance's: the
+copy inside onnxruntime-genai takes the bytes that a tokenizer falls back to for signs that can't be decoded, and
+breaks off where a grammar forces the first byte of a Chinese character. Parameters that it reads:
 
 * ``threads``: intra-op threads.
 * ``max_input_tokens``, ``max_output_tokens``: more of either is refused.
@@ -23,13 +25,19 @@ from typing import Any
 import numpy as np
 import onnxruntime_genai as og
 import triton_python_backend_utils as pb_utils
+from llguidance import LLMatcher, LLTokenizer
+from llguidance.numpy import allocate_token_bitmask, apply_token_bitmask_inplace, fill_next_token_bitmask
 from tokenizers import Tokenizer
 
 __all__ = ["TritonPythonModel"]
 
 MODEL_FILES = ("genai_config.json", "model.onnx", "tokenizer.json")
 BOS, EOS = "<bos>", "<eos>"
-GUIDES = ("regex", "json_schema", "lark_grammar")
+GUIDES = {
+    "regex": LLMatcher.grammar_from_regex,
+    "json_schema": LLMatcher.grammar_from_json_schema,
+    "lark_grammar": LLMatcher.grammar_from_lark,
+}
 MAX_GUIDE_CHARS = 20_000
 # onnxruntime appends source locations to messages; a client needs the first line.
 MAX_ERROR_CHARS = 400
@@ -95,10 +103,14 @@ class TritonPythonModel:
             session = {"intra_op_num_threads": _count(parameters, "threads", 1), "inter_op_num_threads": 1}
             options.overlay(json.dumps({"model": {"decoder": {"session_options": session}}}))
             self._model = og.Model(options)
-            self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+            text = (folder / "tokenizer.json").read_text(encoding="utf-8")
+            self._tokenizer = Tokenizer.from_str(text)
+            self._bos, self._eos = self._tokenizer.token_to_id(BOS), self._tokenizer.token_to_id(EOS)
+            words = json.loads((folder / "genai_config.json").read_text(encoding="utf-8"))["model"]["vocab_size"]
+            self._words = LLTokenizer(text, n_vocab=words, eos_token=self._eos)
+            self._mask = allocate_token_bitmask(1, words)
         except Exception as error:
             raise pb_utils.TritonModelException(f"{folder} cannot be opened: {_one_line(error)}") from None
-        self._bos, self._eos = self._tokenizer.token_to_id(BOS), self._tokenizer.token_to_id(EOS)
         warm = _Order("一", 2, 0.0, 1, 1.0, 0, (), False, ("lark_grammar", 'start: "一"\n'), False, False, False)
         self._generate(warm, None)
 
@@ -118,40 +130,62 @@ class TritonPythonModel:
         del self._model
 
     def _generate(self, order: _Order, request: Any) -> _Answer:
-        ids = [self._bos, *self._tokenizer.encode(order.text, add_special_tokens=False).ids]
-        if len(ids) > self._max_input:
-            raise ValueError(f"text_input has {len(ids)} tokens, more than {self._max_input}")
-        parameters = og.GeneratorParams(self._model)
-        sampling = order.temperature > 0
-        options: dict[str, Any] = {"max_length": len(ids) + order.max_tokens, "do_sample": sampling}
-        if sampling:
-            options |= {"temperature": order.temperature, "top_k": order.top_k, "top_p": order.top_p}
-            options["random_seed"] = order.seed
-        parameters.set_search_options(**options)
-        if order.guide is not None:
-            parameters.set_guidance(*order.guide)
-        _go_on(request)
-        generator = og.Generator(self._model, parameters)
-        generator.append_tokens(np.asarray([ids], np.int32))
+        generator = self._begin(order)
+        matcher = None if order.guide is None else self._matcher(*order.guide)
         made: list[int] = []
         logprob = 0.0
         while not generator.is_done():
             _go_on(request)
-            scores = np.array(generator.get_logits()).reshape(-1) if order.logprob else None
-            generator.generate_next_token()
-            token = int(generator.get_next_tokens()[0])
-            if scores is not None:
-                logprob += float(scores[token] - scores.max() - np.log(np.exp(scores - scores.max()).sum()))
+            token, chance = self._next(generator, matcher, with_chance=order.logprob)
+            logprob += chance
             if token == self._eos:
                 return _Answer(self._tokenizer.decode(made), STOP, "", logprob)
             made.append(token)
-            if order.stops:
-                text = self._tokenizer.decode(made)
-                found = [(text.index(stop), stop) for stop in order.stops if stop in text]
-                if found:
-                    place, stop = min(found)
-                    return _Answer(text[:place], STOP, stop, logprob)
+            if matcher is not None and _complete(matcher, token):
+                return _Answer(self._tokenizer.decode(made), STOP, "", logprob)
+            text = self._tokenizer.decode(made) if order.stops else ""
+            found = [(text.index(stop), stop) for stop in order.stops if stop in text]
+            if found:
+                place, stop = min(found)
+                return _Answer(text[:place], STOP, stop, logprob)
         return _Answer(self._tokenizer.decode(made), LENGTH, "", logprob)
+
+    def _begin(self, order: _Order) -> og.Generator:
+        ids = [self._bos, *self._tokenizer.encode(order.text, add_special_tokens=False).ids]
+        if len(ids) > self._max_input:
+            raise ValueError(f"text_input has {len(ids)} tokens, more than {self._max_input}")
+        options: dict[str, Any] = {"max_length": len(ids) + order.max_tokens, "do_sample": order.temperature > 0}
+        if order.temperature > 0:
+            options |= {"temperature": order.temperature, "top_k": order.top_k, "top_p": order.top_p}
+            options["random_seed"] = order.seed
+        parameters = og.GeneratorParams(self._model)
+        parameters.set_search_options(**options)
+        generator = og.Generator(self._model, parameters)
+        generator.append_tokens(np.asarray([ids], np.int32))
+        return generator
+
+    def _next(self, generator: og.Generator, matcher: LLMatcher | None, *, with_chance: bool) -> tuple[int, float]:
+        """The next token, of those that the grammar admits, and the logarithm of the model's own chance for it."""
+        scores = np.zeros((1, 0), np.float32)
+        if matcher is not None or with_chance:
+            scores = np.array(generator.get_logits(), np.float32).reshape(1, -1)
+        if matcher is not None:
+            confined = scores.copy()
+            fill_next_token_bitmask(matcher, self._mask, 0)
+            apply_token_bitmask_inplace(confined, self._mask)
+            generator.set_logits(confined.reshape(1, 1, -1))
+        generator.generate_next_token()
+        token = int(generator.get_next_tokens()[0])
+        if not with_chance:
+            return token, 0.0
+        shifted = scores[0] - scores.max()
+        return token, float(shifted[token] - np.log(np.exp(shifted).sum()))
+
+    def _matcher(self, kind: str, guide: str) -> LLMatcher:
+        matcher = LLMatcher(self._words, GUIDES[kind](guide))
+        if matcher.is_error():
+            raise ValueError(f"guided_decoding_guide is not valid: {_one_line(ValueError(matcher.get_error()))}")
+        return matcher
 
     def _order(self, request: Any) -> _Order:
         for name, neutral in NEUTRAL.items():
@@ -207,6 +241,14 @@ def _guide(request: Any) -> tuple[str, str] | None:
     if not 0 < len(guides[0]) <= MAX_GUIDE_CHARS:
         raise ValueError(f"guided_decoding_guide has {len(guides[0])} characters; 1 to {MAX_GUIDE_CHARS} are taken")
     return kinds[0], guides[0]
+
+
+def _complete(matcher: LLMatcher, token: int) -> bool:
+    """Tell the grammar of a token; whether nothing may follow it but the end."""
+    matcher.consume_token(token)
+    if matcher.is_error():
+        raise ValueError(f"guided_decoding_guide: {_one_line(ValueError(matcher.get_error()))}")
+    return bool(matcher.is_stopped())
 
 
 def _go_on(request: Any) -> None:
