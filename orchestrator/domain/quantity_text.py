@@ -141,8 +141,9 @@ def _cores(masked: str) -> list[Quantity]:
                 taken[quantity.start : quantity.end] = b"\x01" * (quantity.end - quantity.start)
                 found.append(quantity)
 
+    signs = set(masked)
     for needed, finder in _FINDERS:
-        if not needed or any(sign in masked for sign in needed):
+        if not needed or not needed.isdisjoint(signs):
             take(finder(masked))
     found.sort(key=lambda quantity: quantity.start)
     return list(_compounds(found))
@@ -266,14 +267,14 @@ def _approximate_pair(numeral: str) -> tuple[Decimal, Decimal] | None:
 
 
 # In the order in which they may take a place, each with the signs of which it needs one, if any.
-_FINDERS: tuple[tuple[str, Callable[[str], Iterator[Quantity]]], ...] = (
-    ("年月-/.", _calendar),
-    ("分成/半", _ratios),
-    ("分", _scores),
-    ("月", _bare_months),
-    ("至到—–-~―", _ranges),
-    ("", _measures),
-    ("半", _halves),
+_FINDERS: tuple[tuple[frozenset[str], Callable[[str], Iterator[Quantity]]], ...] = (
+    (frozenset("年月-/."), _calendar),
+    (frozenset("分成/半"), _ratios),
+    (frozenset("分"), _scores),
+    (frozenset("月"), _bare_months),
+    (frozenset("至到—–-~―"), _ranges),
+    (frozenset(), _measures),
+    (frozenset("半"), _halves),
 )
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from orchestrator.domain.quantity import Quantity
 from orchestrator.reasoner.evidence import Evidence, Reading
 from orchestrator.reasoner.lazy import lazy
 from orchestrator.reasoner.numbers import StatedNumber
-from orchestrator.reasoner.phrases import CLAIM_CHARACTERS, key_phrase
+from orchestrator.reasoner.phrases import CLAIM_CHARACTERS
 from orchestrator.reasoner.question import QuestionPart
 from orchestrator.reasoner.scope import Scope
 
@@ -37,7 +37,7 @@ class Claim:
     reading: Reading
     relevance: float
     part_ids: frozenset[str]
-    asked: Container[str]
+    asked: frozenset[str]
     number: StatedNumber | None = None
 
     @property
@@ -104,8 +104,7 @@ class Claim:
     def _phrase(self) -> tuple[str, tuple[int, int]]:
         if self.number is not None:
             return self.number.text, self.number.span
-        said = self.reading.said
-        return key_phrase(said.text, self.asked, CLAIM_CHARACTERS, said.negation, said.runs)
+        return self.reading.said.phrase(self.asked)
 
 
 def extract_claims(parts: Sequence[QuestionPart], ranked: Sequence[Sequence[Evidence]], limit: int) -> list[Claim]:

@@ -17,9 +17,10 @@ from orchestrator.reasoner.lazy import lazy
 from orchestrator.reasoner.matters import MatterHit, MatterReader, masked
 from orchestrator.reasoner.negation import negation_span
 from orchestrator.reasoner.numbers import StatedNumber, stated_numbers
-from orchestrator.reasoner.phrases import CLAIM_CHARACTERS, Run, runs_of
+from orchestrator.reasoner.phrases import CLAIM_CHARACTERS, Run, key_phrase, runs_of
 from orchestrator.reasoner.scope import Scope, ScopeReader
 from orchestrator.reasoner.sentences import Sentence, split_clause
+from orchestrator.reasoner.similarity import grams_of
 from trias.v1 import document_pb2
 
 __all__ = ["DEFINES", "ClauseReading", "PackReader", "Statement", "Surrounding"]
@@ -113,6 +114,7 @@ class Statement:
         self.lead = reader.surrounding(sentence.lead)
         self.heading = heading
         self.reader = reader
+        self._phrase: tuple[frozenset[str], tuple[str, tuple[int, int]]] | None = None
 
     @lazy
     def canonical(self) -> str:
@@ -172,6 +174,24 @@ class Statement:
     def runs(self) -> tuple[Run, ...]:
         """The phrases that a claim can be made of."""
         return runs_of(self.text, CLAIM_CHARACTERS, self.negation)
+
+    def phrase(self, asked: frozenset[str]) -> tuple[str, tuple[int, int]]:
+        """The phrase that says most of what is asked, and where it stands; the last one is kept for the next tier.
+
+        Args:
+            asked: bigrams of the question.
+        """
+        # Another thread may keep another question's at any moment: looked at once.
+        kept = self._phrase
+        if kept is None or kept[0] != asked:
+            kept = asked, key_phrase(self.text, asked, CLAIM_CHARACTERS, self.negation, self.runs)
+            self._phrase = kept
+        return kept[1]
+
+    @lazy
+    def grams(self) -> frozenset[str]:
+        """The bigrams of its source."""
+        return grams_of(self.sentence.source)
 
     @lazy
     def is_numeric(self) -> bool:

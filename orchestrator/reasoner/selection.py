@@ -43,7 +43,8 @@ class Choice:
     @lazy
     def grams(self) -> frozenset[str]:
         """The bigrams of what is quoted."""
-        return grams_of(self.sentence.source)
+        said = self.evidence.reading.said
+        return said.grams if self.sentence is said.sentence else grams_of(self.sentence.source)
 
 
 def sentence_key(evidence: Evidence) -> tuple[int, int]:

@@ -12,7 +12,7 @@ No term depends on which other candidates happen to be in the list:
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypedDict, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -62,11 +62,11 @@ def score(features: Features, settings: ScoringSettings) -> passage_pb2.Scores:
         settings.graph,
         "reference" if by_reference else "pagerank",
     )
-    graph.present = bool(features.reached or features.rank)
+    graph["present"] = bool(features.reached or features.rank)
     place = POSITION_VALUES[features.position]
     position = _term(place, place, settings.position, "position")
     consistency = _term(features.contradicted, features.contradicted, -settings.consistency, "consistency")
-    total = sum(term.contribution for term in (semantic, bm25, graph, position, consistency))
+    total = sum(term["contribution"] for term in (semantic, bm25, graph, position, consistency))
     return passage_pb2.Scores(
         final=min(1.0, max(0.0, total)),
         semantic=semantic,
@@ -142,12 +142,23 @@ def _clip(value: float) -> float:
     return min(1.0, max(0.0, value))
 
 
-def _term(value: float, raw: float | None, weight: float, origin: str) -> passage_pb2.ScoreTerm:
-    return passage_pb2.ScoreTerm(
-        value=value,
-        raw=raw or 0.0,
-        weight=weight,
-        contribution=value * weight,
-        present=raw is not None,
-        origin=origin,
-    )
+class _Term(TypedDict):
+    """The fields of a `passage_pb2.ScoreTerm`: half as dear as the message itself, which would be copied."""
+
+    value: float
+    raw: float
+    weight: float
+    contribution: float
+    present: bool
+    origin: str
+
+
+def _term(value: float, raw: float | None, weight: float, origin: str) -> _Term:
+    return {
+        "value": value,
+        "raw": raw or 0.0,
+        "weight": weight,
+        "contribution": value * weight,
+        "present": raw is not None,
+        "origin": origin,
+    }
