@@ -3,9 +3,12 @@
 It runs inside Triton's Python stub, so generation (which holds Python's global lock) has a process of its own. A
 version's folder is what onnxruntime-genai's model builder writes. Inputs are those of TensorRT-LLM's
 ``all_models/llmapi``; beside them, two of ours: ``guided_decoding_guide_type`` (regex, json_schema, lark_grammar) and
-``guided_decoding_guide`` confine the answer. One text a request; answers are given whole. Grammars are llguidance's: the
-copy inside onnxruntime-genai takes the bytes that a tokenizer falls back to for signs that can't be decoded, and
-breaks off where a grammar forces the first byte of a Chinese character. Parameters that it reads:
+``guided_decoding_guide`` confine the answer. One text a request; answers are given whole.
+
+Grammars are llguidance's own: the copy inside onnxruntime-genai takes the bytes that a tokenizer falls back to for
+signs that can't be decoded, and breaks off where a grammar forces the first byte of a Chinese character.
+
+Parameters that it reads:
 
 * ``threads``: intra-op threads.
 * ``max_input_tokens``, ``max_output_tokens``: more of either is refused.
