@@ -36,12 +36,12 @@ def run(package: str, sha256: str, target: str, probe: str) -> dict[str, Any]:
         ``nll``: nats a token of ``probe`` (a damaged model knows no better than chance, log of its vocabulary);
         ``difference``: largest between the saved model's logits on it and the GGUF-loaded one's.
     """
+    parts: Any = importlib.import_module(package)
     import torch  # noqa: PLC0415
     import transformers  # noqa: PLC0415
 
     library: Any = transformers  # this environment's release is not the one that the types are checked with
 
-    parts: Any = importlib.import_module(package)
     folder = Path(target)
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
         file = parts.assemble(Path(scratch) / parts.MODEL_NAME, overwrite=True)

@@ -95,6 +95,31 @@ def router(
     _tell(card, out)
 
 
+@app.command()
+def reasoner(
+    context: typer.Context,
+    data: Annotated[Path, typer.Option("--data", help="A domain pack's claims.yaml")],
+    out: OutOption,
+    recipe: RecipeOption = None,
+    epochs: EpochsOption = None,
+    seed: SeedOption = None,
+    held_out: HeldOption = None,
+    licence: LicenceOption = "not stated",
+) -> None:
+    """Clause to claim, and colloquial question to formal one, on pairs made from a pack's wordings."""
+    with _training():
+        from finetune.reasoner import finetune_reasoner  # noqa: PLC0415 (torch takes seconds to import)
+        from finetune.reasoner_recipe import ReasonerRecipe  # noqa: PLC0415
+        from finetune.recipe import load_recipe  # noqa: PLC0415
+
+        spec = load_spec("reasoner")
+        chosen = load_recipe("reasoner", ReasonerRecipe, file=recipe, epochs=epochs, seed=seed, held_out=held_out)
+        job = _job(context.obj, spec.checkpoint, data, out, licence)
+        with _bars() as bars:
+            card = finetune_reasoner(job, chosen, spec.source.name, bars)
+    _tell(card, out)
+
+
 def _job(settings: Settings, checkpoint: str, data: Path, out: Path, licence: str) -> Job:
     from finetune.jobs import Job  # noqa: PLC0415
 
