@@ -99,7 +99,7 @@ class ReasonerRun:
         config = LoraConfig(
             task_type="CAUSAL_LM",
             r=lora.rank,
-            lora_alpha=lora.alpha,  # type: ignore[arg-type]  # peft's hint says int; it only divides by it
+            lora_alpha=lora.alpha,
             lora_dropout=lora.dropout,
             target_modules=list(TARGETS),
             layers_to_transform=list(range(recipe.frozen_layers, base.config.num_hidden_layers)),
