@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -28,12 +29,16 @@ def diversify(
         score_of: a passage's final score.
     """
     top, rest = list(ranked[:TOP]), list(ranked[TOP:])
-    while rest and len({document_of(item) for item in top}) < documents:
-        present = {document_of(item) for item in top}
-        lifted = next((item for item in rest if document_of(item) not in present), None)
-        if lifted is None or score_of(lifted) < BEARS_ON * score_of(top[-1]):
+    while rest:
+        held = Counter(document_of(item) for item in top)
+        if len(held) >= documents:
+            break
+        lifted = next((item for item in rest if document_of(item) not in held), None)
+        # The lowest passage whose document stays in the top without it: each round brings one document more.
+        place = next((at for at in reversed(range(len(top))) if held[document_of(top[at])] > 1), None)
+        if lifted is None or place is None or score_of(lifted) < BEARS_ON * score_of(top[place]):
             break
         rest.remove(lifted)
-        rest.insert(0, top.pop())
+        rest.insert(0, top.pop(place))
         top.append(lifted)
     return top + rest

@@ -28,6 +28,16 @@ def test_one_document_alone_is_left_alone() -> None:
     assert run(ranked) == ranked
 
 
+def test_three_documents_find_room_beside_each_other() -> None:
+    ranked = [("a", 1.0)] * 5 + [("b", 0.99), ("c", 0.98)]
+    assert [document for document, _ in run(ranked, 3)] == ["a", "a", "a", "b", "c", "a", "a"]
+
+
+def test_more_documents_than_places_end() -> None:
+    ranked = [(name, 1.0) for name in "abcdefg"]
+    assert run(ranked, 9) == ranked
+
+
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.floats(0, 1)), max_size=12), st.integers(1, 3))
 def test_nothing_is_lost_or_made_up(items: list[Item], documents: int) -> None:
     ranked = sorted(items, key=lambda item: -item[1])
