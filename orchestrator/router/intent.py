@@ -12,7 +12,7 @@ from orchestrator.domain.pack import DomainPack
 from orchestrator.router.calibrate import Calibrator
 from orchestrator.router.examples import ExampleBank, ExampleVote
 from orchestrator.router.rules import RuleScorer
-from orchestrator.router.vote import Shares, Voices, features, pool
+from orchestrator.router.vote import Shares, Voices, features, pool, tempered
 
 __all__ = ["IntentClassifier", "IntentGuess", "IntentReading"]
 
@@ -121,6 +121,8 @@ class IntentClassifier:
             return IntentReading(None, None, (), None)
         shares = pool(voices)
         confidence = calibrator.confidence(features(voices, shares))
+        if voices.model is not None:
+            confidence = tempered(confidence)
         return self._reading(shares, confidence, speaking[0] if len(speaking) == 1 else "vote", voices.rules)
 
     def _calibrate(self, *, examples: bool, model: bool) -> None:

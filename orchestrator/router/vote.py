@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from orchestrator.router.examples import ExampleVote
 
-__all__ = ["Shares", "Voices", "features", "pool"]
+__all__ = ["Shares", "Voices", "features", "pool", "tempered"]
 
 Shares = npt.NDArray[np.float64]
 
@@ -21,6 +21,10 @@ RULE_FLOOR = 0.2
 EXAMPLE_WEIGHT = 0.3
 MODEL_WEIGHT = 1.0
 MODEL_FLOOR = 0.002
+# Of the log-odds of a confidence that a model had a say in. The examples on which it is learnt are more like the
+# templates that the model was trained on than people's questions are. Fitted (Platt, 1999) to the same two sets.
+MODEL_TRUST = 0.67
+NEVER_CERTAIN = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,3 +82,9 @@ def features(voices: Voices, shares: Shares) -> Shares:
         found.append(np.log(voices.examples.shares[place] + MODEL_FLOOR))
         found.append(np.log(voices.model[place] + MODEL_FLOOR))
     return np.array(found)
+
+
+def tempered(confidence: float) -> float:
+    """A confidence that was learnt on the pack's examples, as it holds for wordings that a model knows less well."""
+    odds = confidence / max(1 - confidence, NEVER_CERTAIN)
+    return float(1 / (1 + odds**-MODEL_TRUST)) if odds > 0 else 0.0

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from orchestrator.router.examples import ExampleVote
-from orchestrator.router.vote import Voices, features, pool
+from orchestrator.router.vote import Voices, features, pool, tempered
 
 SILENT = np.zeros(3)
 LEFT, RIGHT = np.array([0.8, 0.1, 0.1]), np.array([0.1, 0.1, 0.8])
@@ -37,3 +37,11 @@ def test_agreement_is_a_feature() -> None:
     clear, doubtful = (features(voices, pool(voices)) for voices in (agreed, apart))
     assert clear.shape == doubtful.shape
     assert clear[0] > doubtful[0]
+
+
+def test_tempering_draws_towards_one_half() -> None:
+    assert tempered(0.5) == 0.5
+    assert 0.5 < tempered(0.9) < 0.9
+    assert 0.1 < tempered(0.1) < 0.5
+    assert tempered(0.0) == 0.0
+    assert 0.999 < tempered(1.0) <= 1.0
