@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -203,11 +204,11 @@ def _from_pretrained(kind: Any, folder: Path) -> Any:
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
     """Keep transformers' remarks on weights that are missing or spare to the report, which is read."""
-    from transformers.utils import logging  # noqa: PLC0415
+    from transformers.utils.logging import get_verbosity, set_verbosity  # noqa: PLC0415
 
-    before = logging.get_verbosity()
-    logging.set_verbosity(logging.ERROR)
+    before = get_verbosity()
+    set_verbosity(logging.ERROR)
     try:
         yield
     finally:
-        logging.set_verbosity(before)
+        set_verbosity(before)

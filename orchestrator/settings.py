@@ -97,7 +97,9 @@ class InferenceSettings(_Section):
 class PublishSettings(_Section):
     """How a new model version goes live."""
 
-    canary_requests: int = Field(64, ge=8, description="of the last questions asked, sent to the old version and the new")
+    canary_requests: int = Field(
+        64, ge=8, description="of the last questions asked, sent to the old version and the new"
+    )
     canary_rounds: int = Field(3, ge=1, description="how often; of each question the quickest answer counts")
     p95_ratio: float = Field(1.5, gt=0, description="the new version's P95 over the old one's, at most")
     p95_slack_ms: float = Field(5.0, ge=0, description="on top of that")
