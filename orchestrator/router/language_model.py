@@ -141,7 +141,7 @@ class LanguageModelClassifier:
                 timeout_s=deadline.remaining_s,
             )
             waited_ms += generation.model_ms
-            answer, complaint = self._parsed(generation.text, text)
+            answer, complaint = self._parsed(generation.text, text, strict=attempt + 1 < ATTEMPTS)
             if answer is not None:
                 return self._reading(answer, text, NAMED_SHARE[attempt]), generation, waited_ms
         raise ModelError(f"The router's language model wrote no valid answer in {ATTEMPTS} attempts: {complaint}.")
@@ -183,8 +183,11 @@ class LanguageModelClassifier:
             f'TEXT: /[^"\\\\\\n]{{1,{MAX_SLOT_CHARS}}}/\n'
         )
 
-    def _parsed(self, written: str, text: str) -> tuple[_Answer | None, str]:
-        """The first JSON object of what the model wrote, checked; or what is wrong with it, in the prompt's words."""
+    def _parsed(self, written: str, text: str, *, strict: bool) -> tuple[_Answer | None, str]:
+        """The first JSON object of what the model wrote, checked; or what is wrong with it, in the prompt's words.
+
+        Unless ``strict``, slots that the question does not hold are left out: the intent stands without them.
+        """
         try:
             start = written.index("{")
             answer = _Answer.model_validate(json.JSONDecoder().raw_decode(written, start)[0])
@@ -192,6 +195,11 @@ class LanguageModelClassifier:
             return None, f"字段 {'.'.join(str(part) for part in error.errors()[0]['loc'])} 有误"
         except (ValueError, RecursionError):
             return None, "没有完整的 JSON"
+        if not strict:
+            known = tuple(
+                slot for slot in answer.slots if slot.slot_type in self._pack.slot_types and slot.text in text
+            )
+            answer = answer.model_copy(update={"slots": known})
         complaint = self._complaint(answer, text)
         return (None, complaint) if complaint else (answer, "")
 

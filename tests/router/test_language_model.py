@@ -101,6 +101,13 @@ async def test_two_wrong_answers_are_an_error(medical: DomainPack) -> None:
         await classifier(medical, Writer(["不知道", "还是不知道"])).classify([QUESTION])
 
 
+async def test_the_last_answer_stands_without_slots_that_it_made_up(medical: DomainPack) -> None:
+    slots = [{"type": "region", "text": "上海"}, {"type": "colour", "text": "苏州"}, {"type": "region", "text": "苏州"}]
+    made_up = json.dumps({"intent": "remote.rate", "slots": slots}, ensure_ascii=False)
+    (reading,) = (await classifier(medical, Writer([made_up, made_up])).classify([QUESTION])).readings
+    assert [(span.slot_type, QUESTION[span.start : span.end]) for span in reading.spans] == [("region", "苏州")]
+
+
 async def test_being_asked_again_costs_confidence(medical: DomainPack) -> None:
     first = (await classifier(medical, Writer([RIGHT])).classify([QUESTION])).readings[0].shares.max()
     second = (await classifier(medical, Writer(["", RIGHT])).classify([QUESTION])).readings[0].shares.max()
