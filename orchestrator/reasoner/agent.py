@@ -32,7 +32,7 @@ class ReasonerAgent:
         settings: thresholds and sizes.
         packs: the domain packs by name.
         default_domain: the pack of a plan that names none.
-        executor: where the work runs; the loop's default executor where None.
+        executor: where long work runs; the loop's default executor where None.
         claim_writer: words the claims of deep answers; without one they stay extractive.
 
     Raises:

@@ -1,4 +1,4 @@
-"""One request, worked through: read, weigh, claim, rule, write, verify. Plain synchronous code, run in a thread."""
+"""One request, worked through: read, weigh, claim, rule, write, verify. Plain synchronous code."""
 
 from __future__ import annotations
 
