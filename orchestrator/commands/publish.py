@@ -7,8 +7,6 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.commands.publishing import run_publish, run_rollback
-
 __all__ = ["publish", "rollback"]
 
 Model = Annotated[str, typer.Argument(help="The model: embedder, reranker, router, reasoner")]
@@ -38,6 +36,8 @@ def publish(
 
     An embedder becomes a candidate until `trias ingest reindex` has built its vectors.
     """
+    from orchestrator.commands.publishing import run_publish  # noqa: PLC0415 (every other command starts without it)
+
     raise typer.Exit(run_publish(context.obj, model, checkpoint, golden=golden, dry_run=dry_run, as_json=as_json))
 
 
@@ -48,4 +48,6 @@ def rollback(
     as_json: AsJson = False,
 ) -> None:
     """Make the version before live again, at once and without a restart; for an embedder its vectors with it."""
+    from orchestrator.commands.publishing import run_rollback  # noqa: PLC0415 (every other command starts without it)
+
     raise typer.Exit(run_rollback(context.obj, model, to=to, as_json=as_json))
