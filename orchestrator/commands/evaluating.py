@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress
 
 from evaluation.corpus import LabelledDocument, Query, read_corpus, read_qrels, read_queries
 from evaluation.fit import Fit, fit
 from evaluation.index import index_corpus
 from evaluation.judgements import collect_judgements
 from evaluation.retrieval import Systems, judge
+from orchestrator.commands.bars import counting_bars
 from orchestrator.errors import ConfigurationError
 from orchestrator.inference.embedder import TritonEmbedder
 from orchestrator.server.composition import build_service
@@ -85,7 +86,7 @@ async def _indexed(
             assert service.library
             assert service.router
             assert service.retriever
-            with _progress() as progress:
+            with counting_bars(Console(stderr=True)) as progress:
                 task = progress.add_task("indexing", total=len(rows))
                 await index_corpus(
                     service.library,
@@ -122,14 +123,3 @@ def _in_source_ids(qrels: Mapping[str, frozenset[str]], rows: Mapping[str, str])
             hint="Check that --corpus and --qrels belong together.",
         )
     return {query_id: frozenset(rows[row] for row in gold) for query_id, gold in qrels.items()}
-
-
-def _progress() -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-    )

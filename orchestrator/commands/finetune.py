@@ -5,16 +5,18 @@ from __future__ import annotations
 import contextlib
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress, TextColumn
 from rich.table import Table
 
 from export.spec import EmbedderSpec, RouterSpec, load_spec
+from orchestrator.commands.bars import counting_bars
+from orchestrator.commands.extras import TRAINERS, extra_needed
 from orchestrator.errors import ConfigurationError
 from orchestrator.settings import Settings
 
@@ -56,7 +58,7 @@ def embedder(
 
     Ctrl-C loses nothing but the epoch under way: the same command goes on after the last whole one.
     """
-    with _training():
+    with extra_needed(TRAINERS):
         from finetune.jobs import finetune_embedder  # noqa: PLC0415 (torch takes seconds to import)
         from finetune.recipe import EmbedderRecipe, load_recipe  # noqa: PLC0415
 
@@ -64,9 +66,7 @@ def embedder(
         assert isinstance(spec, EmbedderSpec)
         chosen = load_recipe("embedder", EmbedderRecipe, file=recipe, epochs=epochs, seed=seed, held_out=held_out)
         job = _job(context.obj, spec.checkpoint, data, out, licence)
-        with _bars() as bars:
-            card = finetune_embedder(job, chosen, spec, bars)
-    _tell(card, out)
+        _train(job, lambda bars: finetune_embedder(job, chosen, spec, bars))
 
 
 @app.command()
@@ -81,7 +81,7 @@ def router(
     licence: LicenceOption = "not stated",
 ) -> None:
     """Intent and slots on labelled questions."""
-    with _training():
+    with extra_needed(TRAINERS):
         from finetune.jobs import finetune_router  # noqa: PLC0415 (torch takes seconds to import)
         from finetune.recipe import load_recipe  # noqa: PLC0415
         from finetune.router_recipe import RouterRecipe  # noqa: PLC0415
@@ -90,9 +90,7 @@ def router(
         assert isinstance(spec, RouterSpec)
         chosen = load_recipe("router", RouterRecipe, file=recipe, epochs=epochs, seed=seed, held_out=held_out)
         job = _job(context.obj, spec.checkpoint, data, out, licence)
-        with _bars() as bars:
-            card = finetune_router(job, chosen, spec, bars)
-    _tell(card, out)
+        _train(job, lambda bars: finetune_router(job, chosen, spec, bars))
 
 
 @app.command()
@@ -107,7 +105,7 @@ def reasoner(
     licence: LicenceOption = "not stated",
 ) -> None:
     """Clause to claim, and colloquial question to formal one, on pairs made from a pack's wordings."""
-    with _training():
+    with extra_needed(TRAINERS):
         from finetune.reasoner import finetune_reasoner  # noqa: PLC0415 (torch takes seconds to import)
         from finetune.reasoner_recipe import ReasonerRecipe  # noqa: PLC0415
         from finetune.recipe import load_recipe  # noqa: PLC0415
@@ -115,9 +113,7 @@ def reasoner(
         spec = load_spec("reasoner")
         chosen = load_recipe("reasoner", ReasonerRecipe, file=recipe, epochs=epochs, seed=seed, held_out=held_out)
         job = _job(context.obj, spec.checkpoint, data, out, licence)
-        with _bars() as bars:
-            card = finetune_reasoner(job, chosen, spec.source.name, bars)
-    _tell(card, out)
+        _train(job, lambda bars: finetune_reasoner(job, chosen, spec.source.name, bars))
 
 
 def _job(settings: Settings, checkpoint: str, data: Path, out: Path, licence: str) -> Job:
@@ -133,20 +129,6 @@ def _job(settings: Settings, checkpoint: str, data: Path, out: Path, licence: st
         work=settings.paths.data / "finetune",
         command=shlex.join(["trias", *sys.argv[1:]]),
     )
-
-
-@contextlib.contextmanager
-def _training() -> Iterator[None]:
-    """A missing package becomes a sentence that names it."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith(("finetune", "export", "evaluation", "ingest", "orchestrator")):
-            raise
-        raise ConfigurationError(
-            f"The package {error.name} is not installed.",
-            hint="Install the CPU build of torch 2.13.0 first, then: pip install 'trias[export,finetune,ingest]'.",
-        ) from None
 
 
 class _Bars:
@@ -174,18 +156,11 @@ class _Bar:
         self._progress.update(self._bar, advance=rows, **shown)  # type: ignore[arg-type]  # fields of a column
 
 
-@contextlib.contextmanager
-def _bars() -> Iterator[_Bars]:
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[loss]}"),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as progress:
-        yield _Bars(progress)
+def _train(job: Job, run: Callable[[_Bars], RunCard]) -> None:
+    """Run with bars on the terminal, then say what came of it."""
+    with counting_bars(Console(stderr=True), TextColumn("{task.fields[loss]}")) as progress:
+        card = run(_Bars(progress))
+    _tell(card, job.out)
 
 
 def _tell(card: RunCard, out: Path) -> None:

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from orchestrator.commands.extras import PARSERS, extra_needed
 from orchestrator.commands.reindex import reindex
-from orchestrator.errors import ConfigurationError
 from orchestrator.settings import Settings
 
 __all__ = ["app"]
@@ -60,15 +60,9 @@ def ingest(
     Exit codes: 0 all went in; 3 some files were skipped (the report says why); 130 interrupted by Ctrl-C, and what was
     under way is finished; 1 nothing could be done.
     """
-    try:
-        # The parsers are an extra; without them every other command works.
+    # The parsers are an extra; without them every other command works.
+    with extra_needed(PARSERS):
         from orchestrator.commands.ingesting import run_ingest  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith(("ingest", "orchestrator")):
-            raise
-        raise ConfigurationError(
-            f"The package {error.name} is not installed.", hint="Install the parsers: pip install 'trias[ingest]'."
-        ) from None
     settings: Settings = context.obj
     code = run_ingest(settings, paths, to=to, base=base, report_file=report, dry=dry, again=again)
     raise typer.Exit(code)

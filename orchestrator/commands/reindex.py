@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from orchestrator.errors import ConfigurationError
+from orchestrator.commands.bars import counting_bars
+from orchestrator.commands.extras import PARSERS, extra_needed
 from orchestrator.settings import Settings
 
 __all__ = ["reindex"]
@@ -36,25 +36,12 @@ def reindex(
 
     Exit codes: 0 the new vectors answer; 130 interrupted by Ctrl-C, the old ones answer still; 1 it could not be done.
     """
-    try:
-        # The parsers are an extra; without them every other command works.
+    # The parsers are an extra; without them every other command works.
+    with extra_needed(PARSERS):
         from orchestrator.commands.reindexing import Reindexing  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith(("ingest", "orchestrator")):
-            raise
-        raise ConfigurationError(
-            f"The package {error.name} is not installed.", hint="Install the parsers: pip install 'trias[ingest]'."
-        ) from None
     settings: Settings = context.obj
     console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console) as bar:
+    with counting_bars(console) as bar:
         done = asyncio.run(Reindexing(settings, console, bar).run(to=to, version=version))
     if not done:
         console.print("interrupted: the old vectors answer; the same command goes on where it stopped")
