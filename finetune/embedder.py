@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from tokenizers import Tokenizer
-from transformers.optimization import get_cosine_schedule_with_warmup
 
 from evaluation.metrics import mean_metrics, query_metrics
 from export.checkpoint import load_checkpoint
@@ -23,6 +22,7 @@ from finetune.labelled import LabelledSet, Question
 from finetune.layers import LowerLayers, grouped_by_length, mean_pool, upper_layers
 from finetune.recipe import EmbedderRecipe
 from finetune.run import Progress, Snapshot
+from finetune.schedule import warm_then_cosine
 
 if TYPE_CHECKING:
     from peft import PeftModel
@@ -135,7 +135,7 @@ class EmbedderRun:
         steps = recipe.epochs * math.ceil(len(train) / recipe.batch_size)
         weights = [weight for weight in self._model.parameters() if weight.requires_grad]
         optimizer = torch.optim.AdamW(weights, lr=recipe.learning_rate, weight_decay=recipe.weight_decay)
-        schedule = get_cosine_schedule_with_warmup(optimizer, max(1, round(recipe.warmup * steps)), steps)
+        schedule = warm_then_cosine(optimizer, recipe, steps)
         parts = {"model": self._model, "optimizer": optimizer, "schedule": schedule}
         first = self._snapshot.restore(round_, parts)
         for epoch in range(first, recipe.epochs):

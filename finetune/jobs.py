@@ -50,9 +50,9 @@ class Job:
     work: Path
     command: str
 
-    def snapshot(self, model: str, recipe: Recipe, data_sha256: str) -> Snapshot:
-        """The snapshots of this recipe on this data, and of no other run."""
-        tree = {"recipe": recipe.model_dump(mode="json"), "data": data_sha256, "base": self.base_sha256()}
+    def snapshot(self, model: str, recipe: Recipe, data_sha256: str, base_sha256: str) -> Snapshot:
+        """The snapshots of this recipe on this data and this base, and of no other run."""
+        tree = {"recipe": recipe.model_dump(mode="json"), "data": data_sha256, "base": base_sha256}
         name = hashlib.sha256(json.dumps(tree, sort_keys=True).encode()).hexdigest()[:12]
         return Snapshot(self.work / f"{model}-{name}")
 
@@ -80,6 +80,37 @@ class Job:
                 hint="Name a new folder.",
             )
 
+    def card(
+        self,
+        watch: Stopwatch,
+        recipe: Recipe,
+        *,
+        model: str,
+        base: str,
+        base_sha256: str,
+        data: DataCard,
+        held_out: str,
+        before: dict[str, float],
+        after: dict[str, float],
+        notes: str = "",
+    ) -> RunCard:
+        """The card of a run that ends now; see `RunCard` for what it holds. ``watch`` was begun with the run."""
+        return RunCard(
+            model=model,
+            base=base,
+            base_sha256=base_sha256,
+            recipe=recipe.model_dump(mode="json"),
+            data=(data,),
+            command=self.command,
+            libraries=libraries(),
+            minutes=watch.minutes(),
+            peak_memory_mb=watch.peak_memory_mb(),
+            held_out=held_out,
+            before=before,
+            after=after,
+            notes=notes,
+        )
+
     def write(self, save: Callable[[Path], None], card: RunCard) -> None:
         """Put a finished adapter in place, whole."""
         self.out.parent.mkdir(parents=True, exist_ok=True)
@@ -100,21 +131,19 @@ def finetune_embedder(job: Job, recipe: EmbedderRecipe, spec: EmbedderSpec, prog
     """
     watch = Stopwatch()
     job.check_out()
+    base_sha256 = job.base_sha256()
     data = read_labelled_set(job.data, licence=job.licence)
     train, held = split(data.questions, recipe.held_out, recipe.seed)
-    snapshot = job.snapshot("embedder", recipe, data.card.sha256)
+    snapshot = job.snapshot("embedder", recipe, data.card.sha256, base_sha256)
     run = EmbedderRun(recipe, job.checkpoint, spec.prefixes, spec.full_precision, snapshot=snapshot, progress=progress)
     trained = run.train(data, train, held)
-    card = RunCard(
+    card = job.card(
+        watch,
+        recipe,
         model="embedder",
         base=spec.source.name,
-        base_sha256=job.base_sha256(),
-        recipe=recipe.model_dump(mode="json"),
-        data=(data.card,),
-        command=job.command,
-        libraries=libraries(),
-        minutes=watch.minutes(),
-        peak_memory_mb=watch.peak_memory_mb(),
+        base_sha256=base_sha256,
+        data=data.card,
         held_out=f"{len(held)} of {len(held) + len(train)} questions, drawn by text; all {len(data.passages)} passages",
         before=trained.before,
         after=trained.after,
@@ -136,16 +165,13 @@ def finetune_router(job: Job, recipe: RouterRecipe, spec: RouterSpec, progress: 
     run = RouterRun(recipe, job.checkpoint, spec.prefixes.get("query", ""), questions, progress)
     trained = run.train()
     held = sum(question.split == "test" for question in questions)
-    card = RunCard(
+    card = job.card(
+        watch,
+        recipe,
         model="router",
         base=spec.source.name,
         base_sha256=base_sha256,
-        recipe=recipe.model_dump(mode="json"),
-        data=(DataCard(name=job.data.name, sha256=sha256_of(job.data), rows=len(questions), licence=job.licence),),
-        command=job.command,
-        libraries=libraries(),
-        minutes=watch.minutes(),
-        peak_memory_mb=watch.peak_memory_mb(),
+        data=DataCard(name=job.data.name, sha256=sha256_of(job.data), rows=len(questions), licence=job.licence),
         held_out=f"{held} questions of wordings that training never saw" if held else "a share of the questions",
         before=trained.validation[0] if trained.validation else {},
         after=trained.test,

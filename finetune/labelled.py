@@ -8,6 +8,7 @@ from pathlib import Path
 
 from evaluation.corpus import read_corpus, read_qrels, read_queries
 from finetune.card import DataCard
+from finetune.draw import draw
 from ingest.embedding import embedding_text
 from orchestrator.errors import ConfigurationError
 
@@ -87,6 +88,5 @@ def split(questions: tuple[Question, ...], share: float, seed: int) -> tuple[lis
     train: list[Question] = []
     held: list[Question] = []
     for question in questions:
-        digest = hashlib.sha256(f"{seed}:{question.text}".encode()).digest()
-        (held if int.from_bytes(digest[:8], "big") < share * 2**64 else train).append(question)
+        (held if draw(seed, question.text) < share else train).append(question)
     return train, held

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import random
@@ -17,7 +16,8 @@ from torch.nn.functional import cross_entropy
 
 from export.shortening import shorten_model, shorten_tokenizer
 from finetune.adapter import save_adapter
-from finetune.card import RunCard, Stopwatch, libraries
+from finetune.card import RunCard, Stopwatch
+from finetune.draw import draw
 from finetune.jobs import Job
 from finetune.reasoner_data import Pair, read_wordings, synthesise_pairs
 from finetune.reasoner_recipe import ReasonerRecipe
@@ -65,8 +65,7 @@ def split_pairs(pairs: Sequence[Pair], share: float, seed: int) -> tuple[list[Pa
     train: list[Pair] = []
     held: list[Pair] = []
     for pair in pairs:
-        digest = hashlib.sha256(f"{seed}:{pair.wording}".encode()).digest()
-        (held if int.from_bytes(digest[:8], "big") < share * 2**64 else train).append(pair)
+        (held if draw(seed, pair.wording) < share else train).append(pair)
     return train, held
 
 
@@ -217,16 +216,13 @@ def finetune_reasoner(job: Job, recipe: ReasonerRecipe, base_name: str, progress
     train, held = split_pairs(pairs, recipe.held_out, recipe.seed)
     run = ReasonerRun(recipe, job.checkpoint, progress)
     trained = run.train(train, held)
-    result = RunCard(
+    result = job.card(
+        watch,
+        recipe,
         model="reasoner",
         base=base_name,
         base_sha256=base_sha256,
-        recipe=recipe.model_dump(mode="json"),
-        data=(card,),
-        command=job.command,
-        libraries=libraries(),
-        minutes=watch.minutes(),
-        peak_memory_mb=watch.peak_memory_mb(),
+        data=card,
         held_out=f"{len(held)} of {len(pairs)} pairs, of wordings that training never saw",
         before=trained.before,
         after=trained.after,

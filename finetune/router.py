@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import random
 from collections.abc import Sequence
@@ -14,14 +13,15 @@ import torch
 from tokenizers import Tokenizer
 from torch.nn.functional import cross_entropy, dropout
 from torch.nn.utils.rnn import pad_sequence
-from transformers.optimization import get_cosine_schedule_with_warmup
 
 from export.checkpoint import load_checkpoint
 from finetune.adapter import save_adapter, with_lora
+from finetune.draw import draw
 from finetune.layers import LowerLayers, grouped_by_length, mean_pool, upper_layers
 from finetune.router_labels import IGNORED, EncodedQuestion, Labels, QuestionEncoder, labels_of
 from finetune.router_recipe import RouterRecipe
 from finetune.run import Progress
+from finetune.schedule import warm_then_cosine
 from finetune.synthesis.questions import LabelledQuestion
 from orchestrator.errors import ConfigurationError
 
@@ -62,7 +62,7 @@ def split_questions(
         by_split[question.split].append(question)
     train, validation, test = by_split["train"], by_split["validation"], by_split["test"]
     if not test:
-        held = {question.text for question in train if _draw(recipe.seed, question.text) < recipe.held_out}
+        held = {question.text for question in train if draw(recipe.seed, question.text) < recipe.held_out}
         test = [question for question in train if question.text in held]
         train = [question for question in train if question.text not in held]
     trained = {question.intent for question in train}
@@ -134,7 +134,7 @@ class RouterRun:
             ],
             weight_decay=recipe.weight_decay,
         )
-        schedule = get_cosine_schedule_with_warmup(optimizer, max(1, round(recipe.warmup * steps)), steps)
+        schedule = warm_then_cosine(optimizer, recipe, steps)
         rng = random.Random(recipe.seed)  # noqa: S311 (no secrets here)
         measured = []
         for epoch in range(1, recipe.epochs + 1):
@@ -229,8 +229,3 @@ def _spans(tags: Sequence[int], names: Sequence[str]) -> set[tuple[str, int, int
             spans.append((kind, place, place + 1))
         before = kind
     return set(spans)
-
-
-def _draw(seed: int, text: str) -> float:
-    digest = hashlib.sha256(f"{seed}:{text}".encode()).digest()
-    return int.from_bytes(digest[:8], "big") / 2**64

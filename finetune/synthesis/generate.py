@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from finetune.draw import draw
 from finetune.synthesis.noise import MarkedChar, add_noise
 from finetune.synthesis.questions import LabelledQuestion, LabelledSlot, Split
 from orchestrator.domain.lexicon import SlotMatcher
@@ -81,7 +81,7 @@ def _splits(templates: Sequence[Template], how: Synthesis) -> dict[tuple[str, st
     """Which split each wording belongs to: for every intent the same shares, drawn by the wording's own hash."""
     found: dict[tuple[str, str], Split] = {}
     by_intent = itertools.groupby(
-        sorted(templates, key=lambda one: (one.intent_id, _draw(how.seed, one.source))), lambda one: one.intent_id
+        sorted(templates, key=lambda one: (one.intent_id, draw(how.seed, one.source))), lambda one: one.intent_id
     )
     for intent_id, group in by_intent:
         wordings = [template.source for template in group]
@@ -93,12 +93,6 @@ def _splits(templates: Sequence[Template], how: Synthesis) -> dict[tuple[str, st
     return found
 
 
-def _draw(seed: int, text: str) -> float:
-    """A number in [0,1) that follows from the text alone, so that adding a wording moves no other one."""
-    digest = hashlib.sha256(f"{seed}:{text}".encode()).digest()
-    return int.from_bytes(digest[:8], "big") / 2**64
-
-
 class _Maker:
     def __init__(self, pack: DomainPack, templates: Templates, how: Synthesis) -> None:
         self._how = how
@@ -106,7 +100,7 @@ class _Maker:
         self._find_slots = SlotMatcher(pack, colloquial=True).find
         self._all = templates.spellings
         self._trained = {
-            slot_type: tuple(pair for pair in pairs if _draw(how.seed, f"{slot_type}={pair[0]}") >= how.held_out_values)
+            slot_type: tuple(pair for pair in pairs if draw(how.seed, f"{slot_type}={pair[0]}") >= how.held_out_values)
             for slot_type, pairs in templates.spellings.items()
         }
         self._paraphrases = templates.paraphrases
