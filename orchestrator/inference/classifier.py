@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy.typing as npt
 
 from orchestrator.errors import ModelError
 from orchestrator.inference.batching import Batch, pad, plan_batches
+from orchestrator.inference.closing import Closing
 from orchestrator.inference.deadline import Deadline, finish_within
 from orchestrator.inference.models import Classification, QuestionReading, SlotSpan
 from orchestrator.inference.served import ServedModel
@@ -30,7 +30,7 @@ PRIORITY = 1
 Offsets = Sequence[tuple[int, int]]
 
 
-class TritonClassifier:
+class TritonClassifier(Closing):
     """Implements `orchestrator.inference.models.Classifier`.
 
     Args:
@@ -42,14 +42,6 @@ class TritonClassifier:
     def __init__(self, settings: InferenceSettings, model_repository: Path, model: str = "router") -> None:
         self._settings = settings
         self._served = ServedModel(settings, model_repository, model)
-
-    async def __aenter__(self) -> TritonClassifier:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
 
     async def close(self) -> None:
         """Close the connections."""

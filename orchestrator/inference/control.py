@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any
 
 import grpc
 import grpc.aio
 from tritonclient.grpc import service_pb2, service_pb2_grpc
 
+from orchestrator.inference.closing import Closing
 from orchestrator.inference.failures import as_trias_error
 
 __all__ = ["ModelStatistics", "ModelVersionState", "TritonControl", "open_channel"]
@@ -65,7 +65,7 @@ class ModelStatistics:
     failed: int
 
 
-class TritonControl:
+class TritonControl(Closing):
     """The control side of one Triton.
 
     Args:
@@ -83,14 +83,6 @@ class TritonControl:
         self._load_timeout_s = load_timeout_s
         self._channel = open_channel(address)
         self._stub: Any = service_pb2_grpc.GRPCInferenceServiceStub(self._channel)
-
-    async def __aenter__(self) -> TritonControl:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
 
     async def close(self) -> None:
         """Close the connection."""

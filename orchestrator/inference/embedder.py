@@ -7,7 +7,6 @@ import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy.typing as npt
 
 from orchestrator.errors import ModelError
 from orchestrator.inference.batching import Batch, pad, plan_batches
+from orchestrator.inference.closing import Closing
 from orchestrator.inference.deadline import Deadline, finish_within
 from orchestrator.inference.models import Embedding, TextKind
 from orchestrator.inference.querycache import QueryCache
@@ -40,7 +40,7 @@ class _Rows(NamedTuple):
     model_ms: float
 
 
-class TritonEmbedder:
+class TritonEmbedder(Closing):
     """Implements `orchestrator.inference.models.Embedder`.
 
     Rows are cut to the model's length, sorted into requests of like length within a token budget, and sent
@@ -65,14 +65,6 @@ class TritonEmbedder:
             "query": asyncio.Semaphore(settings.max_concurrent_requests),
             "passage": asyncio.Semaphore(settings.max_concurrent_passages),
         }
-
-    async def __aenter__(self) -> TritonEmbedder:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
 
     async def close(self) -> None:
         """Cancel what is in flight and close the connections."""

@@ -6,13 +6,13 @@ import asyncio
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from orchestrator.errors import ModelError, TriasError
+from orchestrator.inference.closing import Closing
 from orchestrator.inference.deadline import Deadline, finish_within
 from orchestrator.inference.served import ServedModel
 from orchestrator.inference.versions import ModelVersion
@@ -46,7 +46,7 @@ class Generation:
     model_ms: float
 
 
-class TritonGenerator:
+class TritonGenerator(Closing):
     """Completions of one served model; the tensors are those of TensorRT-LLM's ``llmapi``.
 
     A causal model on CPU answers one request at a time, so only a few are sent at once and the rest wait here, where
@@ -62,14 +62,6 @@ class TritonGenerator:
         self._served = ServedModel(settings, model_repository, model)
         self._deadline_s = settings.deadline_s
         self._slots = asyncio.Semaphore(settings.max_concurrent_generations)
-
-    async def __aenter__(self) -> TritonGenerator:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
 
     async def close(self) -> None:
         """Close the connections."""
