@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
 from evaluation.corpus import LabelledDocument
-from ingest.embedding import embedding_text
+from ingest.embedding import embed_in_parts, embedding_text
 from ingest.references import find_references
 from orchestrator.inference.models import Embedder
 from orchestrator.knowledge.clause import IndexedDocument
@@ -56,16 +57,12 @@ async def index_corpus(
 
 async def _indexed(embedder: Embedder, one: LabelledDocument, settings: IngestSettings) -> IndexedDocument:
     texts = [embedding_text(one.document, clause) for clause in one.clauses]
-    rows, fingerprint = [], ""
-    for start in range(0, len(texts), settings.embed_rows):
-        part = texts[start : start + settings.embed_rows]
-        embedding = await embedder.embed(part, kind="passage", timeout_s=settings.file_timeout_s)
-        rows.append(embedding.vectors)
-        fingerprint = embedding.fingerprint
+    embed = partial(embedder.embed, kind="passage", timeout_s=settings.file_timeout_s)
+    parts = await embed_in_parts(embed, texts, settings.embed_rows)
     return IndexedDocument(
         document=one.document,
         clauses=one.clauses,
         references=tuple(find_references(one.document.title, one.clauses)),
-        vectors=np.concatenate(rows),
-        embedder_fingerprint=fingerprint,
+        vectors=np.concatenate([part.vectors for part in parts]),
+        embedder_fingerprint=parts[-1].fingerprint,
     )

@@ -1,10 +1,13 @@
-"""What of a clause is embedded: the words around it and its own."""
+"""What of a clause is embedded, and how many texts are sent at a time."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
+from orchestrator.inference.models import Embedding
 from orchestrator.knowledge.clause import Clause, Document
 
-__all__ = ["embedding_text"]
+__all__ = ["embed_in_parts", "embedding_text"]
 
 
 def embedding_text(document: Document, clause: Clause) -> str:
@@ -18,3 +21,10 @@ def embedding_text(document: Document, clause: Clause) -> str:
     headings = [f"{step.label} {step.heading}".strip() for step in steps if step.heading]
     label = "" if clause.text.lstrip().startswith(clause.label) or clause.label in headings else clause.label
     return " ".join(part for part in (document.title, *headings, label, clause.text) if part)
+
+
+async def embed_in_parts(
+    embed: Callable[[list[str]], Awaitable[Embedding]], texts: list[str], rows: int
+) -> list[Embedding]:
+    """What ``embed`` gives for ``texts``, at most ``rows`` of them a call, one call after the other."""
+    return [await embed(texts[start : start + rows]) for start in range(0, len(texts), rows)]

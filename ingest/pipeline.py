@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from ingest.embedding import embedding_text
+from ingest.embedding import embed_in_parts, embedding_text
 from ingest.intake import Intake, take_in, worker_count
 from ingest.reading import ReadDocument
 from ingest.report import Entry, Outcome, Report, entry_of, skipped
@@ -223,14 +224,9 @@ class Pipeline:
 
     async def _embed(self, texts: list[str]) -> tuple[np.ndarray[Any, np.dtype[np.float32]], str]:
         """Vectors of one model version for all texts."""
-        size = self._settings.embed_rows
+        embed = partial(self._embedder.embed, kind="passage", timeout_s=self._settings.embed_timeout_s)
         for _ in range(_VERSION_CHANGES):
-            parts = [
-                await self._embedder.embed(
-                    texts[start : start + size], kind="passage", timeout_s=self._settings.embed_timeout_s
-                )
-                for start in range(0, len(texts), size)
-            ]
+            parts = await embed_in_parts(embed, texts, self._settings.embed_rows)
             fingerprints = {part.fingerprint for part in parts}
             if len(fingerprints) == 1:
                 return np.concatenate([part.vectors for part in parts]), fingerprints.pop()

@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import numpy as np
 
-from ingest.embedding import embedding_text
+from ingest.embedding import embed_in_parts, embedding_text
 from ingest.sinks import DocumentSink
 from orchestrator.errors import FingerprintMismatchError
 from orchestrator.inference.models import Embedding, TextKind
@@ -124,16 +125,13 @@ class Reindex:
             return
         document, clauses = found
         texts = [embedding_text(document, clause) for clause in clauses]
-        rows = self._settings.embed_rows
-        parts = [
-            await self._embedder.embed(
-                texts[start : start + rows],
-                kind="passage",
-                timeout_s=self._settings.embed_timeout_s,
-                fingerprint=self._fingerprint,
-            )
-            for start in range(0, len(texts), rows)
-        ]
+        embed = partial(
+            self._embedder.embed,
+            kind="passage",
+            timeout_s=self._settings.embed_timeout_s,
+            fingerprint=self._fingerprint,
+        )
+        parts = await embed_in_parts(embed, texts, self._settings.embed_rows)
         vectors = np.concatenate([part.vectors for part in parts])
         source_ids = [clause.source_id for clause in clauses]
         if await self._sink.put_vectors(document_id, source_ids, vectors, self._fingerprint):
