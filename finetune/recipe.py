@@ -57,11 +57,14 @@ class EmbedderRecipe(Recipe):
 
 
 class RerankerRecipe(Recipe):
-    """Pairwise training of a cross-encoder on mined candidates."""
+    """Training of a cross-encoder: a question's right passage against wrong ones that the embedder finds for it."""
 
-    max_tokens: int = Field(ge=16)
+    head_learning_rate: float = Field(gt=0, description="of the linear layer, which starts from nothing")
+    max_tokens: int = Field(ge=16, description="of a pair; longer ones are cut")
     candidates: int = Field(ge=2, description="passages of one question in a step, one of them right")
-    mining_depth: int = Field(ge=2)
+    mining_depth: int = Field(ge=2, description="how far down the embedder's list the wrong ones are drawn from")
+    reranked: int = Field(ge=2, description="candidates of a held-out question that are put in a new order")
+    answer_share: Share = Field(description="share of the questions whose human answer is asked instead")
 
 
 def load_recipe(model: str, kind: type[RecipeT], *, file: Path | None = None, **changes: Any) -> RecipeT:

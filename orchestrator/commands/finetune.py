@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import Progress, TextColumn
 from rich.table import Table
 
-from export.spec import EmbedderSpec, RouterSpec, load_spec
+from export.spec import EmbedderSpec, RerankerSpec, RouterSpec, load_spec
 from orchestrator.commands.bars import counting_bars
 from orchestrator.commands.extras import TRAINERS, extra_needed
 from orchestrator.errors import ConfigurationError
@@ -67,6 +67,32 @@ def embedder(
         chosen = load_recipe("embedder", EmbedderRecipe, file=recipe, epochs=epochs, seed=seed, held_out=held_out)
         job = _job(context.obj, spec.checkpoint, data, out, licence)
         _train(job, lambda bars: finetune_embedder(job, chosen, spec, bars))
+
+
+@app.command()
+def reranker(
+    context: typer.Context,
+    data: Annotated[Path, typer.Option("--data", help="Folder with corpus.jsonl[.gz], queries.jsonl, qrels.tsv")],
+    out: OutOption,
+    recipe: RecipeOption = None,
+    epochs: EpochsOption = None,
+    seed: SeedOption = None,
+    held_out: HeldOption = None,
+    licence: LicenceOption = "not stated",
+) -> None:
+    """A question and a clause read together: the clause that answers it above those that only look like it.
+
+    Ctrl-C loses nothing but the epoch under way: the same command goes on after the last whole one.
+    """
+    with extra_needed(TRAINERS):
+        from finetune.jobs import finetune_reranker  # noqa: PLC0415 (torch takes seconds to import)
+        from finetune.recipe import RerankerRecipe, load_recipe  # noqa: PLC0415
+
+        spec, miner = load_spec("reranker"), load_spec("embedder")
+        assert isinstance(spec, RerankerSpec) and isinstance(miner, EmbedderSpec)  # noqa: PT018 (no test)
+        chosen = load_recipe("reranker", RerankerRecipe, file=recipe, epochs=epochs, seed=seed, held_out=held_out)
+        job = _job(context.obj, spec.checkpoint, data, out, licence)
+        _train(job, lambda bars: finetune_reranker(job, chosen, spec, miner, bars))
 
 
 @app.command()

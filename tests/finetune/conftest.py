@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,15 @@ LAY = ("看病", "开除", "房东", "小孩", "坐牢", "欠钱", "离婚", "�
 LEGAL = ("医疗", "解聘", "出租", "幼儿", "徒刑", "债务", "婚姻", "盗取")
 MATTERS = len(LAY)
 FILLER = "之一二三四五六七八九十条款应当规定办理部门申请材料期限"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread() -> Iterator[None]:
+    """Two threads of torch on a tiny model wait for each other, most of all on a busy machine."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="session")
