@@ -204,7 +204,10 @@ def finetune_router(job: Job, recipe: RouterRecipe, spec: RouterSpec, progress: 
     job.check_out()
     base_sha256 = job.base_sha256()
     questions = read_questions(job.data)
-    run = RouterRun(recipe, job.checkpoint, spec.prefixes.get("query", ""), questions, progress)
+    data_sha256 = sha256_of(job.data)
+    snapshot = job.snapshot("router", recipe, data_sha256, base_sha256)
+    prefix = spec.prefixes.get("query", "")
+    run = RouterRun(recipe, job.checkpoint, prefix, questions, snapshot=snapshot, progress=progress)
     trained = run.train()
     held = sum(question.split == "test" for question in questions)
     card = job.card(
@@ -213,7 +216,7 @@ def finetune_router(job: Job, recipe: RouterRecipe, spec: RouterSpec, progress: 
         model="router",
         base=spec.source.name,
         base_sha256=base_sha256,
-        data=DataCard(name=job.data.name, sha256=sha256_of(job.data), rows=len(questions), licence=job.licence),
+        data=DataCard(name=job.data.name, sha256=data_sha256, rows=len(questions), licence=job.licence),
         held_out=f"{held} questions of wordings that training never saw" if held else "a share of the questions",
         before=trained.validation[0] if trained.validation else {},
         after=trained.test,

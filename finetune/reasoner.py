@@ -21,7 +21,8 @@ from finetune.draw import draw
 from finetune.jobs import Job
 from finetune.reasoner_data import Pair, read_wordings, synthesise_pairs
 from finetune.reasoner_recipe import ReasonerRecipe
-from finetune.run import Progress
+from finetune.run import Progress, Snapshot
+from finetune.schedule import warm_then_cosine
 from orchestrator.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -78,15 +79,17 @@ class ReasonerRun:
     Args:
         recipe: every number.
         checkpoint: the base, a Hugging Face folder with ``tokenizer.json``.
+        snapshot: what an interrupted run of the same recipe and data has left, and where this one leaves its own.
         progress: shows epochs and losses.
     """
 
-    def __init__(self, recipe: ReasonerRecipe, checkpoint: Path, progress: Progress) -> None:
+    def __init__(self, recipe: ReasonerRecipe, checkpoint: Path, *, snapshot: Snapshot, progress: Progress) -> None:
         from peft import LoraConfig, get_peft_model  # noqa: PLC0415 (seconds to import)
         from transformers import Gemma3ForCausalLM  # noqa: PLC0415
 
         torch.manual_seed(recipe.seed)
         self._recipe = recipe
+        self._snapshot = snapshot
         self._progress = progress
         short = shorten_tokenizer(checkpoint / "tokenizer.json")
         self._tokenizer = Tokenizer.from_str(json.dumps(short.tokenizer, ensure_ascii=False))
@@ -128,13 +131,13 @@ class ReasonerRun:
         steps = recipe.epochs * math.ceil(len(rows) / recipe.batch_size)
         weights = [weight for weight in self._model.parameters() if weight.requires_grad]
         optimizer = torch.optim.AdamW(weights, lr=recipe.learning_rate, weight_decay=recipe.weight_decay)
-        schedule = torch.optim.lr_scheduler.OneCycleLR(
-            optimizer, recipe.learning_rate, total_steps=steps + 1, pct_start=max(recipe.warmup, 1 / (steps + 1))
-        )
-        chance = random.Random(recipe.seed)  # noqa: S311 (an order of training, no secret)
-        self._model.train()
-        with self._progress.task("Train", recipe.epochs * len(rows)) as bar:
-            for _ in range(recipe.epochs):
+        schedule = warm_then_cosine(optimizer, recipe, steps)
+        parts = {"model": self._model, "optimizer": optimizer, "schedule": schedule}
+        for epoch in range(self._snapshot.restore(0, parts), recipe.epochs):
+            chance = random.Random(f"{recipe.seed}:{epoch}")  # noqa: S311 (an order of training, no secret)
+            torch.manual_seed(recipe.seed + epoch)
+            self._model.train()
+            with self._progress.task(f"Epoch {epoch + 1} of {recipe.epochs}", len(rows)) as bar:
                 for batch in _batches(rows, recipe.batch_size, chance):
                     logits, wanted = self._forward(batch)
                     loss = cross_entropy(logits, wanted, ignore_index=IGNORED)
@@ -144,6 +147,7 @@ class ReasonerRun:
                     schedule.step()
                     optimizer.zero_grad()
                     bar.advance(len(batch), loss.item())
+            self._snapshot.keep(0, epoch + 1, parts)
         self._model.eval()
 
     def _measured(self, rows: list[_Row]) -> dict[str, float]:
@@ -214,7 +218,8 @@ def finetune_reasoner(job: Job, recipe: ReasonerRecipe, base_name: str, progress
     wordings, card = read_wordings(job.data)
     pairs = synthesise_pairs(wordings, seed=recipe.seed, per_claim=recipe.per_claim, per_rewrite=recipe.per_rewrite)
     train, held = split_pairs(pairs, recipe.held_out, recipe.seed)
-    run = ReasonerRun(recipe, job.checkpoint, progress)
+    snapshot = job.snapshot("reasoner", recipe, card.sha256, base_sha256)
+    run = ReasonerRun(recipe, job.checkpoint, snapshot=snapshot, progress=progress)
     trained = run.train(train, held)
     result = job.card(
         watch,

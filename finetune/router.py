@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from finetune.draw import draw
 from finetune.layers import LowerLayers, grouped_by_length, mean_pool, upper_layers
 from finetune.router_labels import IGNORED, EncodedQuestion, Labels, QuestionEncoder, labels_of
 from finetune.router_recipe import RouterRecipe
-from finetune.run import Progress
+from finetune.run import Progress, Snapshot
 from finetune.schedule import warm_then_cosine
 from finetune.synthesis.questions import LabelledQuestion
 from orchestrator.errors import ConfigurationError
@@ -83,6 +83,7 @@ class RouterRun:
         checkpoint: the base, a Hugging Face folder with ``tokenizer.json``.
         prefix: of a question, from the model's spec.
         questions: with their splits.
+        snapshot: what an interrupted run of the same recipe and data has left, and where this one leaves its own.
         progress: shows steps, epochs and losses.
 
     Raises:
@@ -95,10 +96,13 @@ class RouterRun:
         checkpoint: Path,
         prefix: str,
         questions: Sequence[LabelledQuestion],
+        *,
+        snapshot: Snapshot,
         progress: Progress,
     ) -> None:
         torch.manual_seed(recipe.seed)
         self._recipe = recipe
+        self._snapshot = snapshot
         self._progress = progress
         self.labels: Labels = labels_of(questions)
         self._train, self._validation, self._test = split_questions(questions, recipe)
@@ -135,10 +139,18 @@ class RouterRun:
             weight_decay=recipe.weight_decay,
         )
         schedule = warm_then_cosine(optimizer, recipe, steps)
-        rng = random.Random(recipe.seed)  # noqa: S311 (no secrets here)
-        measured = []
-        for epoch in range(1, recipe.epochs + 1):
-            with self._progress.task(f"Epoch {epoch} of {recipe.epochs}", len(train)) as task:
+        measured = _Measured()
+        parts = {
+            "model": self._model,
+            "heads": self._heads,
+            "optimizer": optimizer,
+            "schedule": schedule,
+            "measured": measured,
+        }
+        for epoch in range(self._snapshot.restore(0, parts), recipe.epochs):
+            rng = random.Random(f"{recipe.seed}:{epoch}")  # noqa: S311 (no secrets here)
+            torch.manual_seed(recipe.seed + epoch)
+            with self._progress.task(f"Epoch {epoch + 1} of {recipe.epochs}", len(train)) as task:
                 for batch in _batches(train, recipe.batch_size, rng):
                     loss = self._step(batch)
                     torch.nn.utils.clip_grad_norm_([*adapters, *self._heads.parameters()], recipe.gradient_norm)
@@ -147,8 +159,9 @@ class RouterRun:
                     optimizer.zero_grad()
                     task.advance(len(batch), loss)
             if validation:
-                measured.append(self._measure(validation))
-        return TrainedRouter(tuple(measured), self._measure(test))
+                measured.rows.append(self._measure(validation))
+            self._snapshot.keep(0, epoch + 1, parts)
+        return TrainedRouter(tuple(measured.rows), self._measure(test))
 
     def save(self, folder: Path) -> None:
         """Write the adapter with its heads and labels."""
@@ -201,6 +214,19 @@ class RouterRun:
             "intent_accuracy": round(right / max(len(rows), 1), 4),
             "slot_f1": round(2 * hits / (guessed + wanted), 4) if guessed + wanted else 1.0,
         }
+
+
+class _Measured:
+    """What was measured after each epoch, in a shape that snapshots keep."""
+
+    def __init__(self) -> None:
+        self.rows: list[dict[str, float]] = []
+
+    def state_dict(self) -> dict[str, list[dict[str, float]]]:
+        return {"rows": self.rows}
+
+    def load_state_dict(self, state: Mapping[str, list[dict[str, float]]]) -> None:
+        self.rows = list(state["rows"])
 
 
 def _batches(rows: Sequence[EncodedQuestion], size: int, rng: random.Random) -> list[list[EncodedQuestion]]:

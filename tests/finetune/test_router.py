@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ from finetune.recipe import load_recipe
 from finetune.router import RouterRun, split_questions
 from finetune.router_labels import IGNORED, QuestionEncoder, labels_of
 from finetune.router_recipe import RouterRecipe
-from finetune.run import QuietProgress
+from finetune.run import QuietProgress, Snapshot, Task
 from finetune.synthesis.questions import LabelledQuestion
 from orchestrator.errors import ConfigurationError
 from tests.finetune.conftest import FILLER, LAY
@@ -50,8 +52,36 @@ def questions() -> list[LabelledQuestion]:
     return made
 
 
+class StoppingProgress(QuietProgress):
+    """Ctrl-C in the middle of the second epoch."""
+
+    def __init__(self) -> None:
+        self._epochs = 0
+
+    @contextlib.contextmanager
+    def task(self, title: str, total: int) -> Iterator[Task]:
+        self._epochs += "Epoch" in title
+        yield self
+
+    def advance(self, rows: int, loss: float | None = None) -> None:
+        if self._epochs == 2 and loss is not None:
+            raise KeyboardInterrupt
+
+
+def begun(
+    chosen: RouterRecipe,
+    checkpoint: Path,
+    questions: list[LabelledQuestion],
+    work: Path,
+    progress: QuietProgress | None = None,
+) -> RouterRun:
+    return RouterRun(
+        chosen, checkpoint, "query: ", questions, snapshot=Snapshot(work), progress=progress or QuietProgress()
+    )
+
+
 def test_a_run_learns_and_saves(tiny_checkpoint: Path, questions: list[LabelledQuestion], tmp_path: Path) -> None:
-    run = RouterRun(recipe(), tiny_checkpoint, "query: ", questions, QuietProgress())
+    run = begun(recipe(), tiny_checkpoint, questions, tmp_path / "work")
     trained = run.train()
     assert len(trained.validation) == 14
     assert trained.test["intent_accuracy"] > 0.9
@@ -71,12 +101,24 @@ def test_a_run_learns_and_saves(tiny_checkpoint: Path, questions: list[LabelledQ
     assert (tmp_path / "adapter" / "adapter_model.safetensors").stat().st_size < 100_000
 
 
-def test_a_run_is_repeatable(tiny_checkpoint: Path, questions: list[LabelledQuestion]) -> None:
+def test_a_run_is_repeatable(tiny_checkpoint: Path, questions: list[LabelledQuestion], tmp_path: Path) -> None:
     short = recipe(epochs=1)
     torch.manual_seed(99)
-    first = RouterRun(short, tiny_checkpoint, "query: ", questions, QuietProgress()).train()
+    first = begun(short, tiny_checkpoint, questions, tmp_path / "one").train()
     torch.manual_seed(1)
-    assert RouterRun(short, tiny_checkpoint, "query: ", questions, QuietProgress()).train() == first
+    assert begun(short, tiny_checkpoint, questions, tmp_path / "two").train() == first
+
+
+def test_an_interrupted_run_ends_where_an_undisturbed_one_does(
+    tiny_checkpoint: Path, questions: list[LabelledQuestion], tmp_path: Path
+) -> None:
+    chosen = recipe(epochs=3)
+    whole = begun(chosen, tiny_checkpoint, questions, tmp_path / "whole").train()
+    with pytest.raises(KeyboardInterrupt):
+        begun(chosen, tiny_checkpoint, questions, tmp_path / "cut", StoppingProgress()).train()
+    resumed = begun(chosen, tiny_checkpoint, questions, tmp_path / "cut").train()
+    assert len(resumed.validation) == 3
+    assert resumed == whole
 
 
 def test_tokens_get_the_labels_of_their_characters(tiny_checkpoint: Path) -> None:
