@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from safetensors.torch import load_file, save_file
 
-from finetune.recipe import Lora
+from finetune.recipe import Recipe
 
 if TYPE_CHECKING:
     from peft import PeftModel
@@ -23,10 +23,14 @@ HEADS, LABELS, WEIGHTS, CONFIG = "heads.safetensors", "labels.json", "adapter_mo
 TARGETS = ("query", "key", "value", "attention.output.dense", "intermediate.dense", "output.dense")
 
 
-def with_lora(encoder: BertModel, lora: Lora, frozen_layers: int) -> PeftModel:
+def with_lora(encoder: BertModel, recipe: Recipe) -> PeftModel:
     """The encoder with adapters on all linear layers above the frozen ones; nothing else of it is trained."""
     from peft import LoraConfig, get_peft_model  # noqa: PLC0415 (seconds to import)
 
+    lora, frozen_layers = recipe.lora, recipe.frozen_layers
+    for module in encoder.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = recipe.dropout
     layers = range(frozen_layers, encoder.config.num_hidden_layers)
     config = LoraConfig(
         r=lora.rank,

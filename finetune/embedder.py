@@ -71,7 +71,7 @@ class EmbedderRun:
         self._progress = progress
         self._tokenizer = Tokenizer.from_file(str(checkpoint / "tokenizer.json"))
         self._base = load_checkpoint(checkpoint)
-        self._model: PeftModel = with_lora(copy.deepcopy(self._base), recipe.lora, recipe.frozen_layers)
+        self._model: PeftModel = with_lora(copy.deepcopy(self._base), recipe)
         self._encoder: Any = self._model.get_base_model()
         self._lower = LowerLayers(self._base, recipe.frozen_layers)
 

@@ -41,6 +41,7 @@ class Recipe(_Part):
     gradient_norm: float = Field(gt=0, description="longer gradients are scaled down to this norm")
     frozen_layers: int = Field(ge=0, description="lowest layers left alone; their outputs are computed once a text")
     lora: Lora
+    dropout: Share = Field(description="of the base's own layers, beside the adapters'; on a CPU it costs much time")
     held_out: Share = Field(description="share of the questions that training never sees")
 
 

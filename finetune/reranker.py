@@ -80,7 +80,7 @@ class RerankerRun:
         self._tokenizer = Tokenizer.from_file(str(checkpoint / "tokenizer.json"))
         self._base = load_checkpoint(checkpoint)
         self._lower = LowerLayers(self._base, recipe.frozen_layers)
-        self._model: PeftModel = with_lora(copy.deepcopy(self._base), recipe.lora, recipe.frozen_layers)
+        self._model: PeftModel = with_lora(copy.deepcopy(self._base), recipe)
         self._encoder: Any = self._model.get_base_model()
         self._head = torch.nn.Linear(self._base.config.hidden_size, 1)
         torch.nn.init.normal_(self._head.weight, std=HEAD_SCALE)

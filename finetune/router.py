@@ -110,7 +110,7 @@ class RouterRun:
         self._encoder_of = QuestionEncoder(tokenizer, prefix, self.labels, recipe.max_tokens)
         base = load_checkpoint(checkpoint)
         self._lower = LowerLayers(base, recipe.frozen_layers)
-        self._model: PeftModel = with_lora(base, recipe.lora, recipe.frozen_layers)
+        self._model: PeftModel = with_lora(base, recipe)
         self._encoder: Any = self._model.get_base_model()
         hidden = base.config.hidden_size
         self._heads = torch.nn.ModuleDict(
