@@ -9,10 +9,11 @@ from functools import partial
 import numpy as np
 
 from evaluation.corpus import LabelledDocument
-from ingest.embedding import embed_in_parts, embedding_text
+from ingest.embedding import embed_in_parts
 from ingest.references import find_references
 from orchestrator.inference.models import Embedder
 from orchestrator.knowledge.clause import IndexedDocument
+from orchestrator.knowledge.embedded_text import embedded_text
 from orchestrator.knowledge.library import Library
 from orchestrator.settings import IngestSettings
 
@@ -56,7 +57,7 @@ async def index_corpus(
 
 
 async def _indexed(embedder: Embedder, one: LabelledDocument, settings: IngestSettings) -> IndexedDocument:
-    texts = [embedding_text(one.document, clause) for clause in one.clauses]
+    texts = [embedded_text(one.document, clause) for clause in one.clauses]
     embed = partial(embedder.embed, kind="passage", timeout_s=settings.file_timeout_s)
     parts = await embed_in_parts(embed, texts, settings.embed_rows)
     return IndexedDocument(

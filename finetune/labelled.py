@@ -9,8 +9,8 @@ from pathlib import Path
 from evaluation.corpus import read_corpus, read_qrels, read_queries
 from finetune.card import DataCard
 from finetune.draw import draw
-from ingest.embedding import embedding_text
 from orchestrator.errors import ConfigurationError
+from orchestrator.knowledge.embedded_text import embedded_text
 
 __all__ = ["LabelledSet", "Question", "read_labelled_set", "split"]
 
@@ -63,7 +63,7 @@ def read_labelled_set(folder: Path, *, licence: str) -> LabelledSet:
     for document in read_corpus(corpus):
         for row_id, clause in zip(document.row_ids, document.clauses, strict=True):
             places[row_id] = len(passages)
-            passages.append(embedding_text(document.document, clause))
+            passages.append(embedded_text(document.document, clause))
     gold = read_qrels(folder / QRELS)
     questions = []
     for query in read_queries(folder / QUERIES):

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ingest.embedding import embed_in_parts, embedding_text
+from ingest.embedding import embed_in_parts
 from ingest.intake import Intake, take_in, worker_count
 from ingest.reading import ReadDocument
 from ingest.report import Entry, Outcome, Report, entry_of, skipped
@@ -33,6 +33,7 @@ from orchestrator.errors import (
 from orchestrator.inference.models import Embedder
 from orchestrator.inference.taskgroup import all_of
 from orchestrator.knowledge.clause import IndexedDocument
+from orchestrator.knowledge.embedded_text import embedded_text
 from orchestrator.settings import IngestSettings
 
 __all__ = ["Pipeline"]
@@ -195,7 +196,7 @@ class Pipeline:
                 await self._finish_group(group)
 
     async def _finish_group(self, group: list[ReadDocument]) -> None:
-        texts = [embedding_text(read.document, clause) for read in group for clause in read.clauses]
+        texts = [embedded_text(read.document, clause) for read in group for clause in read.clauses]
         try:
             vectors, fingerprint = await self._embed(texts)
         except ModelError as error:

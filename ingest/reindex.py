@@ -14,11 +14,12 @@ from typing import Protocol
 
 import numpy as np
 
-from ingest.embedding import embed_in_parts, embedding_text
+from ingest.embedding import embed_in_parts
 from ingest.sinks import DocumentSink
 from orchestrator.errors import FingerprintMismatchError
 from orchestrator.inference.models import Embedding, TextKind
 from orchestrator.inference.taskgroup import all_of
+from orchestrator.knowledge.embedded_text import embedded_text
 from orchestrator.settings import IngestSettings
 
 __all__ = ["Reindex", "ReindexReport"]
@@ -124,7 +125,7 @@ class Reindex:
         if found is None:
             return
         document, clauses = found
-        texts = [embedding_text(document, clause) for clause in clauses]
+        texts = [embedded_text(document, clause) for clause in clauses]
         embed = partial(
             self._embedder.embed,
             kind="passage",

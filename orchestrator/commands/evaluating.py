@@ -26,7 +26,13 @@ from orchestrator.settings import Settings
 __all__ = ["Labelled", "fit_score", "measure", "own_library", "read_labelled"]
 
 # Searches of an evaluation wait for a busy machine; only the quality is measured here.
-PATIENT = {"vector_deadline_s": 30.0, "keyword_deadline_s": 30.0, "graph_deadline_s": 30.0, "candidates": 200}
+PATIENT = {
+    "vector_deadline_s": 30.0,
+    "keyword_deadline_s": 30.0,
+    "graph_deadline_s": 30.0,
+    "rerank_timeout_s": 30.0,
+    "candidates": 200,
+}
 PATIENT_CALL_S = 30.0
 
 

@@ -9,7 +9,17 @@ from typing import Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Classification", "Classifier", "Embedder", "Embedding", "QuestionReading", "SlotSpan", "TextKind"]
+__all__ = [
+    "Classification",
+    "Classifier",
+    "Embedder",
+    "Embedding",
+    "QuestionReading",
+    "Reranker",
+    "Reranking",
+    "SlotSpan",
+    "TextKind",
+]
 
 TextKind = Literal["query", "passage"]
 
@@ -98,6 +108,40 @@ class Classifier(Protocol):
 
         Args:
             texts: any number of questions.
+            timeout_s: at most this long, retries included; the configured deadline where None.
+
+        Raises:
+            ModelNotFoundError: no such model is served.
+            ModelUnavailableError: Triton or the model does not answer; retries are used up.
+            DeadlineExceededError: the time is up.
+            FingerprintMismatchError: model and tokenizer do not belong together.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Reranking:
+    """How well some passages answer one question.
+
+    Attributes:
+        logits: float64, shape [len(passages)], in the order of the passages; more is better, 0 is neither.
+        fingerprint: of the model version that read them.
+        model_ms: milliseconds spent waiting for Triton.
+    """
+
+    logits: npt.NDArray[np.float64]
+    fingerprint: str
+    model_ms: float
+
+
+class Reranker(Protocol):
+    """Question and passage read together, through Triton."""
+
+    async def rerank(self, question: str, passages: Sequence[str], *, timeout_s: float | None = None) -> Reranking:
+        """Read each passage together with the question.
+
+        Args:
+            question: what is asked.
+            passages: any number, as `orchestrator.knowledge.embedded_text.embedded_text` gives them.
             timeout_s: at most this long, retries included; the configured deadline where None.
 
         Raises:

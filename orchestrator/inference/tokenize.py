@@ -93,6 +93,16 @@ class TextTokenizer:
             return self._encode(prepared)
         return await asyncio.to_thread(self._encode, prepared)
 
+    async def encode_pairs(self, pairs: Sequence[tuple[str, str]]) -> list[list[int]]:
+        """Token ids of pairs, ``<s> first </s></s> second </s>`` or as the model has it; at most ``max_length`` a pair.
+
+        Of a pair that is too long, the longer text is cut.
+        """
+        prepared = [(first[: self._max_chars], second[: self._max_chars]) for first, second in pairs]
+        if sum(len(first) + len(second) for first, second in prepared) <= INLINE_CHARS:
+            return self._encode_pairs(prepared)
+        return await asyncio.to_thread(self._encode_pairs, prepared)
+
     def encode_with_offsets(self, text: str, *, prefix: str = "") -> tuple[list[int], list[tuple[int, int]]]:
         """Token ids of one short text, and where each token stands in it: characters [start, end).
 
@@ -112,6 +122,14 @@ class TextTokenizer:
             encodings = self._tokenizer.encode_batch_fast(texts)
         except (UnicodeError, TypeError):
             encodings = self._tokenizer.encode_batch_fast([_without_surrogates(text) for text in texts])
+        return [self._disarmed(encoding) for encoding in encodings]
+
+    def _encode_pairs(self, pairs: list[tuple[str, str]]) -> list[list[int]]:
+        try:
+            encodings = self._tokenizer.encode_batch_fast(pairs)
+        except (UnicodeError, TypeError):
+            clean = [(_without_surrogates(first), _without_surrogates(second)) for first, second in pairs]
+            encodings = self._tokenizer.encode_batch_fast(clean)
         return [self._disarmed(encoding) for encoding in encodings]
 
     def _disarmed(self, encoding: Encoding) -> list[int]:

@@ -7,12 +7,12 @@ import time
 from collections.abc import Iterable, Sequence
 
 from orchestrator.errors import BackendUnavailableError, InvalidFieldError
-from orchestrator.inference.models import Embedder
+from orchestrator.inference.models import Embedder, Reranker
 from orchestrator.knowledge.library import Library
 from orchestrator.knowledge.text import distinct_grams
 from orchestrator.retriever.candidates import Candidates
 from orchestrator.retriever.diversity import diversify
-from orchestrator.retriever.passages import Ranked, all_expired, rank, read, to_passages
+from orchestrator.retriever.passages import Ranked, all_expired, rank, read, rescored, to_passages
 from orchestrator.retriever.reach import (
     NAMED_DOCUMENT,
     named_clauses,
@@ -20,6 +20,7 @@ from orchestrator.retriever.reach import (
     names_clauses,
     referenced_clauses,
 )
+from orchestrator.retriever.reranking import Reread, Rereader
 from orchestrator.retriever.search import Outcome, Search
 from orchestrator.retriever.trust import as_of
 from orchestrator.retriever.waits import Waits
@@ -41,15 +42,22 @@ class RetrieverAgent:
         scoring: weights and normalisations of the hybrid score.
         library: what is searched.
         embedder: makes the question's vector; while it is down, keyword and graph go on without it.
+        reranker: reads the best candidates together with the question; None: nobody does.
     """
 
     def __init__(
-        self, settings: RetrieverSettings, scoring: ScoringSettings, library: Library, embedder: Embedder
+        self,
+        settings: RetrieverSettings,
+        scoring: ScoringSettings,
+        library: Library,
+        embedder: Embedder,
+        reranker: Reranker | None = None,
     ) -> None:
         self._settings = settings
         self._scoring = scoring
         self._library = library
         self._search = Search(library, embedder, settings)
+        self._rereader = Rereader(reranker, settings)
 
     async def retrieve(self, request: retriever_service_pb2.RetrieveRequest) -> retriever_service_pb2.RetrieveResponse:
         """Answer one request.
@@ -73,7 +81,10 @@ class RetrieverAgent:
             outcomes += await self._search_documents(candidates, waits, queries, newer)
             ranked = await self._rank(candidates, waits, scoring, plan, top_k)
             degradations.append(_expired(found_newer=bool(newer)))
-        chosen = self._order(ranked, plan)[:top_k]
+        reread = await self._rereader.read(queries[0][1], ranked, waits)
+        if reread.fault:
+            degradations.append(reread.fault)
+        chosen = self._order(rescored(ranked, reread.logits) if reread.logits else ranked, plan)[:top_k]
         with waits.for_read():
             references = await self._library.graph.references([item.clause.source_id for item in chosen])
         passages = to_passages(chosen, references, self._settings)
@@ -84,7 +95,7 @@ class RetrieverAgent:
             confidence=confidence,
             searches=[_report(outcome) for outcome in outcomes],
             suggestions=_suggestions(plan) if confidence < self._settings.low_confidence else [],
-            timing=_timing(started, outcomes, waits),
+            timing=_timing(started, outcomes, reread, waits),
             degradations=degradations,
             embedder_fingerprint=next((outcome.fingerprint for outcome in outcomes if outcome.fingerprint), ""),
         )
@@ -227,7 +238,7 @@ def _suggestions(plan: plan_pb2.Plan) -> list[str]:
     return suggestions
 
 
-def _timing(started: float, outcomes: Sequence[Outcome], waits: Waits) -> common_pb2.Timing:
+def _timing(started: float, outcomes: Sequence[Outcome], reread: Reread, waits: Waits) -> common_pb2.Timing:
     total = (time.perf_counter() - started) * 1000
     model, index = waits.spent_ms()
     return common_pb2.Timing(
@@ -244,5 +255,7 @@ def _timing(started: float, outcomes: Sequence[Outcome], waits: Waits) -> common
             )
             for outcome in outcomes
         ]
-        + [common_pb2.StageTiming(stage="read", wall_ms=waits.reads_ms, index_ms=waits.reads_ms)],
+        + [common_pb2.StageTiming(stage="read", wall_ms=waits.reads_ms, index_ms=waits.reads_ms)]
+        + [common_pb2.StageTiming(stage="rerank", wall_ms=reread.wall_ms, model_ms=reread.model_ms)]
+        * bool(reread.logits),
     )

@@ -15,7 +15,7 @@ from orchestrator.retriever.trust import INVALID, confidence_of, contradiction_o
 from orchestrator.settings import RetrieverSettings, ScoringSettings
 from trias.v1 import passage_pb2
 
-__all__ = ["Ranked", "Reading", "all_expired", "rank", "read", "to_passages"]
+__all__ = ["Ranked", "Reading", "all_expired", "rank", "read", "rescored", "to_passages"]
 
 
 class Ranked(NamedTuple):
@@ -94,9 +94,14 @@ def rank(
             position=clause.position,
             contradicted=0.0 if any_version else contradiction_of(validity),
         )
-        final = min(1.0, max(0.0, final_score(features, scoring)))
+        final = _clamped(final_score(features, scoring))
         ranked.append(Ranked(candidate, clause, document, validity, features, scoring, final))
-    return sorted(ranked, key=lambda item: (-item.final, item.clause.source_id))
+    return sorted(ranked, key=_best_first)
+
+
+def rescored(ranked: Sequence[Ranked], logits: Mapping[str, float]) -> list[Ranked]:
+    """The same candidates with the reranker's ``logits`` in their scores, source id → logit; best first."""
+    return sorted((_with_logit(item, logits.get(item.clause.source_id)) for item in ranked), key=_best_first)
 
 
 def all_expired(ranked: Sequence[Ranked], first: int) -> bool:
@@ -132,6 +137,21 @@ def to_passages(
         passage.snippet_hash = passage.clause.snippet_hash
         passages.append(passage)
     return passages
+
+
+def _with_logit(item: Ranked, logit: float | None) -> Ranked:
+    if logit is None:
+        return item
+    features = item.features._replace(logit=logit)
+    return item._replace(features=features, final=_clamped(final_score(features, item.scoring)))
+
+
+def _best_first(item: Ranked) -> tuple[float, str]:
+    return (-item.final, item.clause.source_id)
+
+
+def _clamped(final: float) -> float:
+    return min(1.0, max(0.0, final))
 
 
 def _superseded_from(document: Document, newer: Mapping[str, Document]) -> str:

@@ -2,7 +2,8 @@
 
 No term depends on which other candidates happen to be in the list:
 
-- semantic: the cosine, stretched linearly from [cosine_low, cosine_high] to [0,1].
+- semantic: the cosine, stretched linearly from [cosine_low, cosine_high] to [0,1]. Where the reranker has read the
+  clause, `rerank_share` of it is the reranker's: the logistic curve of its logit.
 - bm25: the BM25 sum per query token, as a share of `bm25_full`, capped at 1. Dividing by the tokens makes long and
   short questions comparable.
 - graph: how the clause is reached: named by the question, referred to by a strong hit, or its PageRank percentile.
@@ -12,6 +13,7 @@ No term depends on which other candidates happen to be in the list:
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple, TypedDict, TypeVar
 
 import numpy as np
@@ -39,6 +41,7 @@ class Features(NamedTuple):
         reached: in [0,1], how directly the question or a strong hit leads to the clause; 0 where nothing does.
         position: where in its document the clause stands.
         contradicted: in [0,1], how far the rest of the library contradicts it.
+        logit: the reranker's; None where it has not read the clause.
     """
 
     cosine: float | None = None
@@ -48,11 +51,14 @@ class Features(NamedTuple):
     reached: float = 0.0
     position: Position = Position.BODY
     contradicted: float = 0.0
+    logit: float | None = None
 
 
 def score(features: Features, settings: ScoringSettings) -> passage_pb2.Scores:
     """Score one candidate, term by term."""
-    semantic = _term(_semantic(features, settings), features.cosine, settings.semantic, "vector")
+    read = features.logit is not None
+    raw, origin = (features.logit, "reranker") if read else (features.cosine, "vector")
+    semantic = _term(_semantic(features, settings), raw, settings.semantic, origin)
     bm25 = _term(_bm25(features, settings), features.bm25, settings.bm25, "keyword")
     pagerank = settings.pagerank * features.rank
     by_reference = features.reached >= pagerank
@@ -127,9 +133,14 @@ def searched_scores(
 
 
 def _semantic(features: Features, settings: ScoringSettings) -> float:
-    if features.cosine is None:
-        return 0.0
-    return _clip((features.cosine - settings.cosine_low) / (settings.cosine_high - settings.cosine_low))
+    near = 0.0
+    if features.cosine is not None:
+        near = _clip((features.cosine - settings.cosine_low) / (settings.cosine_high - settings.cosine_low))
+    if features.logit is None:
+        return near
+    # The logistic curve, in the form that no logit overflows.
+    answers = 0.5 + 0.5 * math.tanh(settings.rerank_slope * (features.logit - settings.rerank_midpoint) / 2)
+    return (1 - settings.rerank_share) * near + settings.rerank_share * answers
 
 
 def _bm25(features: Features, settings: ScoringSettings) -> float:

@@ -16,7 +16,8 @@ from orchestrator.flow import Flow, Reasoner, Retriever, Router
 from orchestrator.inference.classifier import TritonClassifier
 from orchestrator.inference.embedder import TritonEmbedder
 from orchestrator.inference.generator import TritonGenerator
-from orchestrator.inference.models import Classifier
+from orchestrator.inference.models import Classifier, Reranker
+from orchestrator.inference.reranker import TritonReranker
 from orchestrator.knowledge.library import Library
 from orchestrator.knowledge.opening import open_library
 from orchestrator.reasoner.agent import ReasonerAgent
@@ -106,9 +107,10 @@ async def build_service(settings: Settings) -> AsyncIterator[Service]:
                 classifier=await _classifier(settings, packs[settings.domain.default], stack),
             )
             stack.push_async_callback(local_router.close)
-        local_retriever = (
-            RetrieverAgent(settings.retriever, settings.scoring, library, embedder) if library is not None else None
-        )
+        local_retriever: RetrieverAgent | None = None
+        if library is not None:
+            reranker = await _reranker(settings, stack)
+            local_retriever = RetrieverAgent(settings.retriever, settings.scoring, library, embedder, reranker)
         local_reasoner: ReasonerAgent | None = None
         if not remote.reasoner:
             claim_writer: ClaimWriter | None = None
@@ -158,6 +160,13 @@ async def _classifier(settings: Settings, pack: DomainPack, stack: AsyncExitStac
     return LanguageModelClassifier(
         pack, generator, timeout_s=chosen.classify_timeout_s, chat_template=chosen.chat_template
     )
+
+
+async def _reranker(settings: Settings, stack: AsyncExitStack) -> Reranker | None:
+    """What reads question and clause together."""
+    if settings.retriever.reranker == "off":
+        return None
+    return await stack.enter_async_context(TritonReranker(settings.inference, settings.paths.model_repository))
 
 
 class _Connections:

@@ -21,6 +21,7 @@ features = st.builds(
     reached=st.floats(0, 1),
     position=st.sampled_from(Position),
     contradicted=st.floats(0, 1),
+    logit=st.none() | st.floats(-1e9, 1e9),
 )
 
 
@@ -32,6 +33,16 @@ def test_every_term_of_a_full_hit() -> None:
     assert scores.graph.value == pytest.approx(0.5)
     assert scores.position.value == 1.0
     assert scores.final == pytest.approx(0.4 * 0.5 + 0.3 * 0.5 + 0.2 * 0.5 + 0.1)
+
+
+def test_what_the_reranker_has_read_shares_the_semantic_term() -> None:
+    settings = SETTINGS.model_copy(update={"rerank_share": 0.75, "rerank_slope": 2.0, "rerank_midpoint": 1.0})
+    semantic = score(Features(cosine=0.85, logit=1.0), settings).semantic
+    assert (semantic.origin, semantic.raw, semantic.present) == ("reranker", 1.0, True)
+    assert semantic.value == pytest.approx(0.25 * 0.5 + 0.75 * 0.5)
+    sure = score(Features(cosine=None, logit=30.0), settings).semantic
+    assert sure.value == pytest.approx(0.75)
+    assert score(Features(cosine=0.85), settings).semantic.origin == "vector"
 
 
 @pytest.mark.parametrize(("position", "value"), [("body", 1.0), ("appendix", 0.6), ("footnote", 0.3)])
