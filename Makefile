@@ -4,13 +4,14 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 LLM    ?= .venv-llm
+RIVALS := .venv-bench
 EXTRAS := local,ingest,export,loadtest,dev
 
 .DEFAULT_GOAL := help
-.PHONY: help setup llm models demo test check lint types imports proto bench clean
+.PHONY: help setup llm rivals models demo test check lint types imports proto bench bench-serving clean
 
 help: ## Show what each target does
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  \033[1m%-8s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  \033[1m%-13s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## Make the environment in .venv (torch's CPU build first: nothing pulls CUDA)
 
@@ -28,6 +29,14 @@ $(LLM)/.installed: pyproject.toml
 	test -x $(LLM)/bin/python || $(PYTHON) -m venv $(LLM)
 	$(LLM)/bin/pip install --quiet --disable-pip-version-check torch==2.13.0
 	$(LLM)/bin/pip install --quiet --disable-pip-version-check '.[llm]'
+	@touch $@
+
+rivals: $(RIVALS)/.installed ## Make .venv-bench: what bench-serving compares Triton with (their pins clash with ours)
+
+$(RIVALS)/.installed: pyproject.toml
+	test -x $(RIVALS)/bin/python || $(PYTHON) -m venv $(RIVALS)
+	$(RIVALS)/bin/pip install --quiet --disable-pip-version-check torch==2.13.0
+	$(RIVALS)/bin/pip install --quiet --disable-pip-version-check '.[bench]'
 	@touch $@
 
 models: $(STAMP) ## Make the models that Triton serves (a minute or two; quick the second time)
@@ -56,6 +65,9 @@ proto: $(STAMP) ## Generate the Python of the contract again
 
 bench: models ## Load-test a stack that it starts itself; prints each stage's share against its limit
 	$(BIN)/python -m loadtest.bench
+
+bench-serving: models rivals ## The embedder's throughput on Triton beside onnxruntime, sentence-transformers and infinity
+	$(BIN)/python -m loadtest.serving_bench $(ARGS)
 
 clean: ## Remove what Trias and its tools wrote, but neither the environment nor the models
 	rm -rf .trias .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
