@@ -186,16 +186,19 @@ class SentenceTransformersEngine:
         """
         import torch  # noqa: PLC0415
 
-        wide, narrow = (partial(torch.set_num_threads, count) for count in (self._threads, 1))
-        sizes = RUN_ROWS if load.batch > 1 else (1,)
-        ways = [
-            Way(f"on all cores, batch_size={rows}", partial(self._encode, load.kind, rows), enter=wide)
-            for rows in sizes
+        counts = {"all cores": (self._threads, 1), "one core": (1, self._threads)}  # threads a call, calls at once
+        if self._threads == 1:
+            del counts["one core"]
+        return [
+            Way(
+                f"a call on {cores}, batch_size={rows}",
+                partial(self._encode, load.kind, rows),
+                at_once=at_once,
+                enter=partial(torch.set_num_threads, threads),
+            )
+            for cores, (threads, at_once) in counts.items()
+            for rows in (RUN_ROWS if load.batch > 1 else (1,))
         ]
-        if self._threads > 1 and load.batch == 1:
-            encode = partial(self._encode, load.kind, 1)
-            ways.append(Way("a call a core", encode, at_once=self._threads, enter=narrow))
-        return ways
 
     def _encode(self, kind: Kind, rows: int, texts: list[str]) -> Vectors:
         prefix = self._prefixes[kind]
