@@ -1,4 +1,7 @@
-"""Recall and MRR of each signal alone, of rank fusion, and of the hybrid score, over one labelled corpus."""
+"""Recall and MRR of each signal alone, of rank fusion, and of the hybrid score, over one labelled corpus.
+
+Where a reranker is compared, the same plans go to two retrievers that differ in it alone.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,14 @@ from typing import Protocol
 
 from evaluation.corpus import Query
 from evaluation.metrics import mean_metrics, query_metrics
+from orchestrator.errors import ModelUnavailableError
 from orchestrator.inference.models import Embedder
 from orchestrator.knowledge.library import Library
-from trias.v1 import retriever_service_pb2, router_service_pb2
+from trias.v1 import plan_pb2, retriever_service_pb2, router_service_pb2
 
 __all__ = ["SYSTEMS", "RankedLists", "Systems", "fuse", "judge"]
 
-SYSTEMS = ("keyword", "vector", "rank_fusion", "hybrid")
+SYSTEMS = ("keyword", "vector", "rank_fusion", "hybrid", "hybrid_reranked")
 DEPTH = 100
 # Each signal's list for rank fusion, as long as the retriever's own candidate lists.
 FUSED_DEPTH = 200
@@ -43,6 +47,7 @@ class Systems:
 
     Attributes:
         domain: the pack that the router uses.
+        reranking: the same retriever with a reranker, which it must have; None: none is compared.
     """
 
     library: Library
@@ -50,9 +55,14 @@ class Systems:
     router: _Router
     retriever: _Retriever
     domain: str
+    reranking: _Retriever | None = None
 
     async def answer(self, query: Query) -> dict[str, list[str]]:
-        """The source ids that each system finds, best first."""
+        """The source ids that each system finds, best first.
+
+        Raises:
+            ModelUnavailableError: the reranker did not answer, so there is nothing to compare.
+        """
         keyword, vector, hybrid = await asyncio.gather(
             self._keyword(query.text), self._vector(query.text), self._hybrid(query.text)
         )
@@ -60,7 +70,7 @@ class Systems:
             "keyword": keyword[:DEPTH],
             "vector": vector[:DEPTH],
             "rank_fusion": fuse([keyword, vector])[:DEPTH],
-            "hybrid": hybrid,
+            **hybrid,
         }
 
     async def _keyword(self, text: str) -> list[str]:
@@ -71,10 +81,21 @@ class Systems:
         hits = await self.library.search_vector(embedding.vectors[0], FUSED_DEPTH, fingerprint=embedding.fingerprint)
         return [hit.source_id for hit in hits]
 
-    async def _hybrid(self, text: str) -> list[str]:
+    async def _hybrid(self, text: str) -> dict[str, list[str]]:
         routed = await self.router.route(router_service_pb2.RouteRequest(question=text, domain=self.domain))
-        request = retriever_service_pb2.RetrieveRequest(plan=routed.plan, top_k=DEPTH)
-        return [passage.source_id for passage in (await self.retriever.retrieve(request)).passages]
+        found = {"hybrid": await _retrieved(self.retriever, routed.plan)}
+        if self.reranking is not None:
+            found["hybrid_reranked"] = await _retrieved(self.reranking, routed.plan)
+        return found
+
+
+async def _retrieved(retriever: _Retriever, plan: plan_pb2.Plan) -> list[str]:
+    response = await retriever.retrieve(retriever_service_pb2.RetrieveRequest(plan=plan, top_k=DEPTH))
+    for fault in response.degradations:
+        if fault.component == "reranker":
+            # Left in, the question would count for the order without it.
+            raise ModelUnavailableError(f"The reranker cannot be compared: {fault.detail}")
+    return [passage.source_id for passage in response.passages]
 
 
 async def judge(

@@ -176,8 +176,8 @@ class ScoringSettings(_Section):
     cosine_high: float = Field(0.95, description="the cosine that counts as 1")
     bm25_full: float = Field(10.6, gt=0, description="the BM25 per query token that counts as 1")
     rerank_share: float = Field(0.5, ge=0, le=1, description="of the semantic term, the reranker's where it ran")
-    rerank_slope: float = Field(1.0, gt=0, description="of the logistic curve from the reranker's logit to [0,1]")
-    rerank_midpoint: float = Field(0.0, description="the logit that counts as one half")
+    rerank_scale: float = Field(1.0, gt=0, description="its value is the logistic curve of scale · logit + shift")
+    rerank_shift: float = Field(0.0, description="the same; 0: a logit of 0 counts as one half")
 
 
 class RetrieverSettings(_Section):
@@ -195,7 +195,7 @@ class RetrieverSettings(_Section):
     documents_in_top_five: int = Field(2, ge=1)
     expired_stop: int = Field(3, ge=1, description="this many expired passages on top stop the search")
     reranker: Literal["auto", "off", "required"] = Field(
-        "auto", description="the reranker: used where it is served; `required`: its absence is a degradation"
+        "auto", description="the reranker: used where it is served; `required`: its absence or failure is a degradation"
     )
     rerank_candidates: int = Field(10, ge=1, le=100, description="of the best, read by the reranker")
     rerank_chars: int = Field(300, ge=50, description="of a clause that it reads; the time it takes grows with them")

@@ -39,18 +39,22 @@ def retrieval(
     queries: QueriesOption,
     qrels: QrelsOption,
     domain: DomainOption = "general",
+    rerank: Annotated[
+        bool, typer.Option("--rerank", help="`hybrid` without the reranker, and a row with it, which must be served")
+    ] = False,
     json_out: JsonOption = None,
 ) -> None:
     """Recall@1/5/10/20/100 and MRR@10 of keyword, vector, rank fusion and the hybrid score.
 
     The corpus goes into a library of its own, by the way that documents take; that part is kept, and an interrupted run
-    goes on where it stopped. `hybrid` is the product itself: the router's plan, then the retriever.
+    goes on where it stopped. `hybrid` is the product itself, as it is set: the router's plan, then the retriever.
     """
     from orchestrator.commands import evaluating  # noqa: PLC0415 (every other command starts without the agents)
 
     settings: Settings = context.obj
     labelled = evaluating.read_labelled(corpus, queries, qrels)
-    figures = asyncio.run(evaluating.measure(evaluating.own_library(settings, corpus), labelled, domain))
+    own = evaluating.own_library(settings, corpus)
+    figures = asyncio.run(evaluating.measure(own, labelled, domain, rerank=rerank))
     _print(figures, judged=sum(query.query_id in labelled.qrels for query in labelled.queries))
     if json_out:
         json_out.write_text(json.dumps(figures, indent=2), encoding="utf-8")

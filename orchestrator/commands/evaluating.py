@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from rich.console import Console
 from rich.progress import Progress
@@ -19,6 +20,8 @@ from evaluation.retrieval import Systems, judge
 from orchestrator.commands.bars import counting_bars
 from orchestrator.errors import ConfigurationError
 from orchestrator.inference.embedder import TritonEmbedder
+from orchestrator.inference.reranker import TritonReranker
+from orchestrator.retriever.agent import RetrieverAgent
 from orchestrator.server.composition import build_service
 from orchestrator.server.models import served_models
 from orchestrator.settings import Settings
@@ -54,9 +57,21 @@ def read_labelled(corpus: Path, queries: Path, qrels: Path) -> Labelled:
     return Labelled(read_corpus(corpus), read_queries(queries), read_qrels(qrels))
 
 
-async def measure(settings: Settings, labelled: Labelled, domain: str) -> dict[str, dict[str, float]]:
-    """Recall and MRR of every system: ``{"hybrid": {"R@5": …}, …}``."""
-    async with _indexed(settings, labelled, domain) as (systems, rows, progress):
+async def measure(
+    settings: Settings, labelled: Labelled, domain: str, *, rerank: bool = False
+) -> dict[str, dict[str, float]]:
+    """Recall and MRR of every system: ``{"hybrid": {"R@5": …}, …}``.
+
+    Args:
+        settings: of `own_library`.
+        labelled: corpus, questions, judgements.
+        domain: pack of the router.
+        rerank: measure the hybrid score without the reranker and, in a row of its own, with it.
+
+    Raises:
+        ModelError: ``rerank``, and no reranker answers.
+    """
+    async with _indexed(settings, labelled, domain, rerank=rerank) as (systems, rows, progress):
         gold = _in_source_ids(labelled.qrels, rows)
         task = progress.add_task("asking", total=len(gold))
         return await judge(systems.answer, labelled.queries, gold, lambda: progress.advance(task))
@@ -73,7 +88,7 @@ async def fit_score(settings: Settings, labelled: Labelled, domain: str) -> Fit:
 
 @asynccontextmanager
 async def _indexed(
-    settings: Settings, labelled: Labelled, domain: str
+    settings: Settings, labelled: Labelled, domain: str, *, rerank: bool = False
 ) -> AsyncIterator[tuple[Systems, Mapping[str, str], Progress]]:
     """The systems over an index of the corpus; row id → source id; a progress bar."""
     rows = {
@@ -86,8 +101,12 @@ async def _indexed(
             raise ConfigurationError(f"No model is served: {models.fault}")
         async with (
             TritonEmbedder(models.settings.inference, settings.paths.model_repository) as embedder,
-            build_service(models.settings) as service,
+            build_service(_with_reranker(models.settings, "off") if rerank else models.settings) as service,
+            TritonReranker(models.settings.inference, settings.paths.model_repository) as reranker,
         ):
+            if rerank:
+                # Before the corpus is indexed, which takes a while: is there one at all?
+                await reranker.rerank("甲", ["乙"])
             await service.warm_up()
             assert service.library
             assert service.router
@@ -101,7 +120,12 @@ async def _indexed(
                     settings.ingest,
                     lambda clauses: progress.advance(task, clauses),
                 )
-                yield Systems(service.library, embedder, service.router, service.retriever, domain), rows, progress
+                reranking: RetrieverAgent | None = None
+                if rerank:
+                    demanding = _with_reranker(settings, "required").retriever
+                    reranking = RetrieverAgent(demanding, settings.scoring, service.library, embedder, reranker)
+                systems = Systems(service.library, embedder, service.router, service.retriever, domain, reranking)
+                yield systems, rows, progress
 
 
 def own_library(settings: Settings, corpus: Path) -> Settings:
@@ -114,6 +138,10 @@ def own_library(settings: Settings, corpus: Path) -> Settings:
             "inference": settings.inference.model_copy(update={"deadline_s": PATIENT_CALL_S}),
         }
     )
+
+
+def _with_reranker(settings: Settings, mode: Literal["off", "required"]) -> Settings:
+    return settings.model_copy(update={"retriever": settings.retriever.model_copy(update={"reranker": mode})})
 
 
 def _in_source_ids(qrels: Mapping[str, frozenset[str]], rows: Mapping[str, str]) -> dict[str, frozenset[str]]:

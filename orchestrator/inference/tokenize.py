@@ -96,7 +96,7 @@ class TextTokenizer:
     async def encode_pairs(self, pairs: Sequence[tuple[str, str]]) -> list[list[int]]:
         """Token ids of pairs, ``<s> first </s></s> second </s>`` or as the model has it; at most ``max_length`` a pair.
 
-        Of a pair that is too long, the longer text is cut.
+        Of a pair that is too long, the longer text is cut: a question keeps half of the tokens whatever the passage.
         """
         prepared = [(first[: self._max_chars], second[: self._max_chars]) for first, second in pairs]
         if sum(len(first) + len(second) for first, second in prepared) <= INLINE_CHARS:

@@ -59,6 +59,10 @@ class RetrieverAgent:
         self._search = Search(library, embedder, settings)
         self._rereader = Rereader(reranker, settings)
 
+    async def warm_up(self) -> None:
+        """Make ready what may be slow at first; nothing fails that `retrieve` would not go on without."""
+        await self._rereader.warm_up()
+
     async def retrieve(self, request: retriever_service_pb2.RetrieveRequest) -> retriever_service_pb2.RetrieveResponse:
         """Answer one request.
 
@@ -257,5 +261,5 @@ def _timing(started: float, outcomes: Sequence[Outcome], reread: Reread, waits: 
         ]
         + [common_pb2.StageTiming(stage="read", wall_ms=waits.reads_ms, index_ms=waits.reads_ms)]
         + [common_pb2.StageTiming(stage="rerank", wall_ms=reread.wall_ms, model_ms=reread.model_ms)]
-        * bool(reread.logits),
+        * bool(reread.wall_ms),
     )

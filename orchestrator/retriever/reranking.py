@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,11 +24,12 @@ ABSENT_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Reread:
-    """What the reranker made of some candidates; nothing, and no fault, where none is served or wanted.
+    """What the reranker made of some candidates; nothing where none is served or wanted, or where it failed.
 
     Attributes:
         logits: source id → logit.
-        fault: None where it went well.
+        fault: None where it went well, or where nobody demands it.
+        wall_ms: 0 where it was not asked.
     """
 
     logits: Mapping[str, float] = field(default_factory=dict)
@@ -41,7 +43,7 @@ class Rereader:
 
     Args:
         reranker: reads them; None: nobody does.
-        settings: how many, how much of each, how long, and whether a reranker that is not served is a degradation.
+        settings: how many, how much of each, how long, and whether it is a degradation where none answers.
     """
 
     def __init__(self, reranker: Reranker | None, settings: RetrieverSettings) -> None:
@@ -50,9 +52,18 @@ class Rereader:
         self._settings = settings
         self._absent_until = 0.0
 
+    async def warm_up(self) -> None:
+        """Have one pair read: the first question shall not wait for tokenizer and model. A failure is its to meet."""
+        if self._reranker is not None:
+            with contextlib.suppress(TriasError):
+                await self._reranker.rerank("甲", ["乙"])
+
     async def read(self, question: str, ranked: Sequence[Ranked], waits: Waits) -> Reread:
-        """Read the first of ``ranked``."""
+        """Read the first of ``ranked``, unless their scores would not tell."""
         if self._reranker is None or not ranked or (time.monotonic() < self._absent_until and not self._required):
+            return Reread()
+        scoring = ranked[0].scoring
+        if not scoring.semantic * scoring.rerank_share:
             return Reread()
         started = time.perf_counter()
         chosen = ranked[: self._settings.rerank_candidates]
@@ -64,10 +75,13 @@ class Rereader:
                 self._reranker.rerank(question, texts, timeout_s=timeout_s), timeout=2 * timeout_s
             )
         except (TriasError, asyncio.TimeoutError) as error:
-            if isinstance(error, ModelNotFoundError) and not self._required:
+            wall_ms = _since(started)
+            # In vain, but waited for the model and not for us.
+            waits.had_model(wall_ms)
+            if isinstance(error, ModelNotFoundError):
                 self._absent_until = time.monotonic() + ABSENT_S
-                return Reread(wall_ms=_since(started))
-            return Reread(fault=_degradation(error), wall_ms=_since(started))
+            fault = _degradation(error) if self._required else None
+            return Reread(fault=fault, wall_ms=wall_ms, model_ms=wall_ms)
         waits.had_model(answer.model_ms)
         logits = {item.clause.source_id: float(logit) for item, logit in zip(chosen, answer.logits, strict=True)}
         return Reread(logits, wall_ms=_since(started), model_ms=answer.model_ms)

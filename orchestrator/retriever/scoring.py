@@ -3,7 +3,7 @@
 No term depends on which other candidates happen to be in the list:
 
 - semantic: the cosine, stretched linearly from [cosine_low, cosine_high] to [0,1]. Where the reranker has read the
-  clause, `rerank_share` of it is the reranker's: the logistic curve of its logit.
+  clause, `rerank_share` of it is the reranker's: 1/(1 + exp(−(rerank_scale·logit + rerank_shift))).
 - bm25: the BM25 sum per query token, as a share of `bm25_full`, capped at 1. Dividing by the tokens makes long and
   short questions comparable.
 - graph: how the clause is reached: named by the question, referred to by a strong hit, or its PageRank percentile.
@@ -139,7 +139,7 @@ def _semantic(features: Features, settings: ScoringSettings) -> float:
     if features.logit is None:
         return near
     # The logistic curve, in the form that no logit overflows.
-    answers = 0.5 + 0.5 * math.tanh(settings.rerank_slope * (features.logit - settings.rerank_midpoint) / 2)
+    answers = 0.5 + 0.5 * math.tanh((settings.rerank_scale * features.logit + settings.rerank_shift) / 2)
     return (1 - settings.rerank_share) * near + settings.rerank_share * answers
 
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 
 import grpc
 
@@ -132,10 +133,6 @@ async def build_service(settings: Settings) -> AsyncIterator[Service]:
             ),
         )
 
-        async def warm_up() -> None:
-            if local_router is not None:
-                await local_router.warm_up()
-
         yield Service(
             settings=settings,
             flow=flow,
@@ -145,8 +142,14 @@ async def build_service(settings: Settings) -> AsyncIterator[Service]:
             retriever=local_retriever,
             reasoner=local_reasoner,
             library=library,
-            warm_up=warm_up,
+            warm_up=partial(_warm_up, local_router, local_retriever),
         )
+
+
+async def _warm_up(*agents: RouterAgent | RetrieverAgent | None) -> None:
+    for agent in agents:
+        if agent is not None:
+            await agent.warm_up()
 
 
 async def _classifier(settings: Settings, pack: DomainPack, stack: AsyncExitStack) -> Classifier | None:

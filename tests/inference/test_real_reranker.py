@@ -70,7 +70,7 @@ def graph(width: int) -> bytes:
     return bytes(model.SerializeToString())
 
 
-def publish(folder: Path, *, width: int = 1, fingerprint: str) -> None:
+def publish(folder: Path, *, width: int = 1, max_length: int = 12, fingerprint: str) -> None:
     folder.mkdir(parents=True)
     (folder.parent / "config.pbtxt").write_text(CONFIG.replace("WIDTH", str(width)), "utf-8")
     (folder / "model.onnx").write_bytes(graph(width))
@@ -82,7 +82,7 @@ def publish(folder: Path, *, width: int = 1, fingerprint: str) -> None:
     tokenizer.save(str(folder / "tokenizer.json"))
     manifest = {
         "fingerprint": fingerprint,
-        "max_length": 12,
+        "max_length": max_length,
         "prefixes": {"query": "q: ", "passage": "p: "},
         "outputs": {"score": "score"},
     }

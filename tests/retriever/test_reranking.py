@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,14 @@ import pytest
 import pytest_asyncio
 
 from orchestrator.errors import ModelNotFoundError, ModelUnavailableError
-from orchestrator.inference.models import Reranking
+from orchestrator.inference.launcher import TritonServer
+from orchestrator.inference.models import Reranker, Reranking
+from orchestrator.inference.reranker import TritonReranker
 from orchestrator.knowledge.library import Library
 from orchestrator.knowledge.opening import open_library
 from orchestrator.retriever.agent import RetrieverAgent
-from orchestrator.settings import RetrieverSettings, ScoringSettings, Settings
+from orchestrator.settings import InferenceSettings, LauncherSettings, RetrieverSettings, ScoringSettings, Settings
+from tests.inference.test_real_reranker import publish
 from tests.retriever.test_agent import BigramEmbedder, document, request
 from trias.v1 import common_pb2, retriever_service_pb2
 
@@ -53,18 +57,29 @@ async def library(tmp_path: Path) -> AsyncIterator[Library]:
     await opened.close()
 
 
-async def ask(
-    library: Library, reranker: FineReranker | None, *, times: int = 1, mode: str = "auto", **settings: Any
-) -> retriever_service_pb2.RetrieveResponse:
-    agent = RetrieverAgent(
+def agent(
+    library: Library,
+    reranker: Reranker | None,
+    *,
+    mode: str = "auto",
+    scoring: Mapping[str, float] = MappingProxyType({}),
+    **settings: Any,
+) -> RetrieverAgent:
+    return RetrieverAgent(
         RetrieverSettings(reranker=mode, **settings),  # type: ignore[arg-type]
-        ScoringSettings(cosine_low=0.1, cosine_high=0.9),
+        ScoringSettings(cosine_low=0.1, cosine_high=0.9, **scoring),
         library,
         BigramEmbedder(),
         reranker,
     )
+
+
+async def ask(
+    library: Library, reranker: FineReranker | None, *, times: int = 1, mode: str = "auto", **settings: Any
+) -> retriever_service_pb2.RetrieveResponse:
+    asked = agent(library, reranker, mode=mode, **settings)
     for _ in range(times):
-        response = await agent.retrieve(request(QUESTION))
+        response = await asked.retrieve(request(QUESTION))
     return response
 
 
@@ -125,16 +140,76 @@ async def test_one_that_is_demanded_and_not_served_is_a_degradation(library: Lib
     assert (fault.component, fault.level) == ("reranker", common_pb2.FAULT_LEVEL_DEGRADED)
 
 
-@pytest.mark.parametrize(
-    ("reranker", "reason"),
-    [
-        (FineReranker(ModelUnavailableError("It is down.")), ModelUnavailableError.reason),
-        (FineReranker(pause_s=30.0), "DEADLINE_EXCEEDED"),
-    ],
-)
+FAILING = [
+    (FineReranker(ModelUnavailableError("It is down.")), ModelUnavailableError.reason),
+    (FineReranker(pause_s=30.0), "DEADLINE_EXCEEDED"),
+]
+
+
+@pytest.mark.parametrize(("reranker", "reason"), FAILING)
+@pytest.mark.parametrize("mode", ["auto", "required"])
 async def test_a_failure_or_a_late_answer_leaves_the_order(
-    library: Library, reranker: FineReranker, reason: str
+    library: Library, reranker: FineReranker, reason: str, mode: str
 ) -> None:
-    response = await ask(library, reranker, rerank_timeout_s=0.05)
+    response = await ask(library, reranker, mode=mode, rerank_timeout_s=0.05)
     assert order(response) == order(await ask(library, None))
-    assert [(fault.component, fault.reason) for fault in response.degradations] == [("reranker", reason)]
+    assert {passage.scores.semantic.origin for passage in response.passages} == {"vector"}
+    # Only who demands the model is told that it was missing.
+    faults = [(fault.component, fault.reason) for fault in response.degradations]
+    assert faults == ([("reranker", reason)] if mode == "required" else [])
+
+
+async def test_what_was_waited_in_vain_is_not_our_own_time(library: Library) -> None:
+    response = await ask(library, FineReranker(pause_s=30.0), rerank_timeout_s=0.2)
+    stage = next(stage for stage in response.timing.stages if stage.stage == "rerank")
+    assert stage.model_ms == stage.wall_ms >= 200
+    assert response.timing.model_ms >= 200
+    assert response.timing.overhead_ms <= response.timing.total_ms - 200
+
+
+async def test_of_many_sub_questions_the_whole_is_read_once(library: Library) -> None:
+    reranker = FineReranker()
+    asked = request(QUESTION)
+    asked.plan.sub_questions.add(sub_question_id="s1", text="药店公示什么")
+    asked.plan.sub_questions.add(sub_question_id="s2", text="不公示如何处罚")
+    response = await agent(library, reranker).retrieve(asked)
+    ((question, passages),) = reranker.asked
+    assert question == QUESTION
+    assert len(passages) == len(set(passages)) == len(TEXTS)
+    assert order(response)[0] == "第二条"
+
+
+@pytest.mark.parametrize("weights", [{"rerank_share": 0.0}, {"semantic": 0.0, "bm25": 0.7}])
+async def test_what_would_not_count_is_not_asked_for(library: Library, weights: dict[str, float]) -> None:
+    reranker = FineReranker()
+    response = await agent(library, reranker, scoring=weights).retrieve(request(QUESTION))
+    assert not reranker.asked
+    assert "rerank" not in {stage.stage for stage in response.timing.stages}
+
+
+async def test_it_is_warm_before_the_first_question_and_may_be_missing(library: Library) -> None:
+    reranker = FineReranker(ModelNotFoundError("No such model."))
+    await agent(library, reranker).warm_up()
+    assert len(reranker.asked) == 1
+    await agent(library, reranker, mode="off").warm_up()
+    assert len(reranker.asked) == 1
+    await agent(library, None).warm_up()
+
+
+@pytest.mark.triton
+async def test_a_real_triton_decides_on_the_order(
+    library: Library, tmp_path: Path, launcher_settings: LauncherSettings
+) -> None:
+    await library.apply(document("云川省 办法", "第一条 报销 比例 多少 罚款 罚款", "第二条 报销 报销 报销"))
+    repository = tmp_path / "model_repository"
+    publish(repository / "reranker" / "1", max_length=32, fingerprint="adder-0001")
+    async with TritonServer(launcher_settings, repository=repository, data=tmp_path / "triton") as server:
+        inference = InferenceSettings(endpoints={"*": server.grpc_address}, deadline_s=60)
+        async with TritonReranker(inference, repository) as served, TritonReranker(inference, repository, "no") as none:
+            asked = request("报销 比例 多少")
+            with_it = await agent(library, served, mode="required", rerank_timeout_s=60).retrieve(asked)
+            without = await agent(library, none, rerank_timeout_s=60).retrieve(asked)
+    assert not [*with_it.degradations, *without.degradations]
+    assert (order(without)[0], order(with_it)[0]) == ("第一条", "第二条")
+    # Three times 2 of the clause, 2 of the question, and what frames the pair.
+    assert with_it.passages[0].scores.semantic.raw == pytest.approx(3 * 2 + 2 + 0.75)

@@ -36,7 +36,7 @@ def test_every_term_of_a_full_hit() -> None:
 
 
 def test_what_the_reranker_has_read_shares_the_semantic_term() -> None:
-    settings = SETTINGS.model_copy(update={"rerank_share": 0.75, "rerank_slope": 2.0, "rerank_midpoint": 1.0})
+    settings = SETTINGS.model_copy(update={"rerank_share": 0.75, "rerank_scale": 2.0, "rerank_shift": -2.0})
     semantic = score(Features(cosine=0.85, logit=1.0), settings).semantic
     assert (semantic.origin, semantic.raw, semantic.present) == ("reranker", 1.0, True)
     assert semantic.value == pytest.approx(0.25 * 0.5 + 0.75 * 0.5)
