@@ -1,13 +1,12 @@
-"""What of a clause is embedded, and how many texts are sent to the embedder at a time."""
+"""How many texts are sent to the embedder at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
 from orchestrator.inference.models import Embedding
-from orchestrator.knowledge.embedded_text import embedded_text as embedding_text
 
-__all__ = ["embed_in_parts", "embedding_text"]
+__all__ = ["embed_in_parts"]
 
 
 async def embed_in_parts(
