@@ -128,7 +128,7 @@ def test_list_says_that_a_damaged_pointer_tells_nothing(built: Path) -> None:
 
 
 def test_build_leaves_an_up_to_date_version_alone(built: Path) -> None:
-    code, output, _ = invoke(built, "build")
+    code, output, _ = invoke(built, "build", "--model", "embedder")
     assert code == 0, output
     assert "version 3 is up to date" in output
     assert not (built.parent / "data").exists()
