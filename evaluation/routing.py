@@ -108,8 +108,9 @@ def _judge(
     tally = _Tally()
     for question, one, vector, reading in zip(questions, read, vectors, readings, strict=True):
         model = planner.model_reading(reading, one)
-        best = planner.vote(one, vector, model).best
-        plan = planner.plan("evaluated", one, vector, [], {}, model=model)
+        words = planner.read_words(one)
+        best = planner.vote(words, vector, model).best
+        plan = planner.plan("evaluated", one, vector, [], {}, words=words, model=model)
         tally.intent(best.intent_id if best else "", plan.intent.intent_id, plan.confidence, question.intent)
         tally.asked_back += any(item.about == "intent" for item in plan.clarifications)
         tally.slots({(slot.type, slot.value) for slot in plan.slots}, question.slots)

@@ -14,6 +14,7 @@ from pathlib import Path
 import uvloop
 from rich.console import Console
 
+from orchestrator.commands.interpreter import one_blas_thread, settle_heap
 from orchestrator.errors import ConfigurationError
 from orchestrator.server.models import ServedModels, served_models
 from orchestrator.server.running import RunningServer, running_server
@@ -39,6 +40,7 @@ def run(settings: Settings, *, own_triton: bool) -> None:
         TriasError: it cannot start; says why.
     """
     log_file = _log_to(settings.paths.data / LOG_FILE)
+    one_blas_thread()
     uvloop.run(_serve(settings, log_file, own_triton=own_triton))
 
 
@@ -77,6 +79,7 @@ async def _serve(settings: Settings, log_file: Path, *, own_triton: bool) -> Non
         loop.add_signal_handler(number, on_signal)
     try:
         async with _models(settings, own_triton=own_triton) as models, running_server(models.settings) as server:
+            settle_heap()
             ready = True
             _announce(console, server, models, log_file)
             await stop.wait()

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from orchestrator.errors import BackendUnavailableError, InvalidFieldError
 from orchestrator.inference.models import Embedder, Reranker
+from orchestrator.knowledge.clause import Reference
 from orchestrator.knowledge.library import Library
 from orchestrator.knowledge.text import distinct_grams
 from orchestrator.retriever.candidates import Candidates
 from orchestrator.retriever.diversity import diversify
-from orchestrator.retriever.passages import Ranked, all_expired, rank, read, rescored, to_passages
+from orchestrator.retriever.passages import Ranked, add_references, all_expired, rank, read, rescored, to_passages
 from orchestrator.retriever.reach import (
     NAMED_DOCUMENT,
     named_clauses,
@@ -25,7 +26,7 @@ from orchestrator.retriever.search import Outcome, Search
 from orchestrator.retriever.trust import as_of
 from orchestrator.retriever.waits import Waits
 from orchestrator.settings import RetrieverSettings, ScoringSettings
-from trias.v1 import common_pb2, plan_pb2, retriever_service_pb2
+from trias.v1 import common_pb2, passage_pb2, plan_pb2, retriever_service_pb2
 
 __all__ = ["RetrieverAgent"]
 
@@ -89,10 +90,7 @@ class RetrieverAgent:
         if reread.fault:
             degradations.append(reread.fault)
         chosen = self._order(rescored(ranked, reread.logits) if reread.logits else ranked, plan)[:top_k]
-        with waits.for_read():
-            references = await self._library.graph.references([item.clause.source_id for item in chosen])
-        passages = to_passages(chosen, references, self._settings)
-
+        passages = await self._passages(chosen, waits)
         confidence = max((passage.confidence for passage in passages), default=0.0)
         return retriever_service_pb2.RetrieveResponse(
             passages=passages,
@@ -163,6 +161,20 @@ class RetrieverAgent:
         with waits.for_read():
             reading = await read(self._library.graph, best)
         return rank(reading, best, scoring, on=as_of(plan.as_of_date), any_version=not _wants_current(plan))
+
+    async def _passages(self, chosen: Sequence[Ranked], waits: Waits) -> list[passage_pb2.Passage]:
+        """Make the passages while their references are read."""
+
+        async def read_references() -> Mapping[str, Sequence[Reference]]:
+            with waits.for_read():
+                return await self._library.graph.references([item.clause.source_id for item in chosen])
+
+        async def make() -> list[passage_pb2.Passage]:
+            return to_passages(chosen, self._settings)
+
+        references, passages = await asyncio.gather(read_references(), make())
+        add_references(passages, references)
+        return passages
 
     def _order(self, ranked: list[Ranked], plan: plan_pb2.Plan) -> list[Ranked]:
         if len(named_documents(plan)) == 1:  # the question itself wants one document

@@ -15,7 +15,7 @@ from orchestrator.retriever.trust import INVALID, confidence_of, contradiction_o
 from orchestrator.settings import RetrieverSettings, ScoringSettings
 from trias.v1 import passage_pb2
 
-__all__ = ["Ranked", "Reading", "all_expired", "rank", "read", "rescored", "to_passages"]
+__all__ = ["Ranked", "Reading", "add_references", "all_expired", "rank", "read", "rescored", "to_passages"]
 
 
 class Ranked(NamedTuple):
@@ -110,10 +110,8 @@ def all_expired(ranked: Sequence[Ranked], first: int) -> bool:
     return bool(head) and all(item.validity in INVALID for item in head)
 
 
-def to_passages(
-    ranked: Sequence[Ranked], references: Mapping[str, Sequence[Reference]], settings: RetrieverSettings
-) -> list[passage_pb2.Passage]:
-    """Passages of the contract, ranks from 1."""
+def to_passages(ranked: Sequence[Ranked], settings: RetrieverSettings) -> list[passage_pb2.Passage]:
+    """Passages of the contract, ranks from 1; `add_references` completes them."""
     # Passages of one document share its message: each takes a copy.
     documents = {item.document_id: item.document for item in ranked}
     known = {document_id: messages.document_to_message(document) for document_id, document in documents.items()}
@@ -124,9 +122,6 @@ def to_passages(
             confidence=confidence_of(item.final, settings),
             validity=item.validity,
             superseded_by=item.document.superseded_by[-1] if item.document.superseded_by else "",
-            references=[
-                messages.reference_to_message(reference) for reference in references.get(item.clause.source_id, ())
-            ],
             sub_question_ids=item.candidate.sub_question_ids,
             rank=place,
         )
@@ -137,6 +132,14 @@ def to_passages(
         passage.snippet_hash = passage.clause.snippet_hash
         passages.append(passage)
     return passages
+
+
+def add_references(passages: Sequence[passage_pb2.Passage], references: Mapping[str, Sequence[Reference]]) -> None:
+    """Put what each clause refers to into its passage; ``references``: source id → in the order of the text."""
+    for passage in passages:
+        passage.references.extend(
+            messages.reference_to_message(reference) for reference in references.get(passage.source_id, ())
+        )
 
 
 def _with_logit(item: Ranked, logit: float | None) -> Ranked:

@@ -21,7 +21,7 @@ from orchestrator.inference.models import Classification, Classifier, Embedder, 
 from orchestrator.router.lookups import FindTitles, Found, Lookups, Vectors
 from orchestrator.router.normalise import clean
 from orchestrator.router.plan_schema import default_plan, plan_problems
-from orchestrator.router.planner import PackPlanner, Question
+from orchestrator.router.planner import PackPlanner, Question, WordReading
 from orchestrator.settings import RouterSettings
 from trias.v1 import common_pb2, plan_pb2, router_service_pb2
 
@@ -31,6 +31,8 @@ __all__ = ["LabellingQueue", "RouterAgent", "RouterStatistics"]
 MAX_HINT_CHARS = 500
 # Up to here a plan takes a millisecond or two; longer ones would hold up the event loop.
 LONG_QUESTION_CHARS = 300
+# Until then the calls to the models have gone out; they take several times as long.
+HEAD_START_S = 0.001
 # Examples embedded per call at warm-up.
 TEACHING_BATCH = 64
 
@@ -142,18 +144,12 @@ class RouterAgent:
         clock = _Clock(time.perf_counter())
         planner, question = self._read(request)
         read_ms = clock.now()
-        found = Found(
-            *await asyncio.gather(
-                self._lookups.vectors(question.compared),
-                self._lookups.titles(question.cleaned),
-                self._lookups.classified(question.compared),
-            )
-        )
+        words, found = await self._look_up(planner, question)
         waited_ms = clock.now() - read_ms
         if len(question.text) > LONG_QUESTION_CHARS:
-            plan, degradations = await asyncio.to_thread(self._plan, planner, question, found)
+            plan, degradations = await asyncio.to_thread(self._plan, planner, question, found, words)
         else:
-            plan, degradations = self._plan(planner, question, found)
+            plan, degradations = self._plan(planner, question, found, words)
         self._follow_models(planner, found)
         if plan.strategy == plan_pb2.STRATEGY_FAQ:
             await self._ground(plan, planner.faq_entry(question, _comparable(found.vectors, planner), plan.slots))
@@ -188,8 +184,24 @@ class RouterAgent:
         )
         return planner, question
 
+    async def _look_up(self, planner: PackPlanner, question: Question) -> tuple[WordReading | None, Found]:
+        """Ask models and index, and read the words of a short question meanwhile."""
+        asked = asyncio.gather(
+            self._lookups.vectors(question.compared),
+            self._lookups.titles(question.cleaned),
+            self._lookups.classified(question.compared),
+        )
+        words = None
+        try:
+            await asyncio.wait({asked}, timeout=HEAD_START_S)
+            if not asked.done() and len(question.text) <= LONG_QUESTION_CHARS:
+                words = _words_or_none(planner, question)
+            return words, Found(*await asked)
+        finally:
+            asked.cancel()
+
     def _plan(
-        self, planner: PackPlanner, question: Question, found: Found
+        self, planner: PackPlanner, question: Question, found: Found, words: WordReading | None
     ) -> tuple[plan_pb2.Plan, list[common_pb2.Degradation]]:
         degradations = [part.degradation for part in found if part.degradation is not None]
         vector = _comparable(found.vectors, planner)
@@ -199,7 +211,9 @@ class RouterAgent:
         plan_id = uuid.uuid4().hex
         try:
             model = planner.model_reading(found.classified.classification, question)
-            plan = planner.plan(plan_id, question, vector, found.titles.whole, found.titles.marked, model=model)
+            plan = planner.plan(
+                plan_id, question, vector, found.titles.whole, found.titles.marked, words=words, model=model
+            )
             problems = plan_problems(plan, planner.pack, self._settings.max_sub_questions)
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:
             # A fault of ours must not cost the answer.
@@ -288,6 +302,14 @@ class RouterAgent:
             return
         if len({batch.fingerprint for batch in batches}) == 1:
             await asyncio.to_thread(planner.learn_model, batches)
+
+
+def _words_or_none(planner: PackPlanner, question: Question) -> WordReading | None:
+    """What the words say; None where reading them fails, which is met again, and reported, when the plan is made."""
+    try:
+        return planner.read_words(question)
+    except (ArithmeticError, LookupError, TypeError, ValueError):
+        return None
 
 
 def _comparable(vectors: Vectors, planner: PackPlanner) -> npt.NDArray[np.float32] | None:

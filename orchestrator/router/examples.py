@@ -21,6 +21,8 @@ TEMPERATURE = 0.1
 NEIGHBOUR_WEIGHT = 0.5
 # What an intent that none of the neighbours has still gets.
 NEIGHBOUR_FLOOR = 0.02
+# In place of the length of a vector of zeros.
+SHORTEST = np.finfo(np.float32).tiny
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,5 +99,5 @@ class ExampleBank:
 
 def _unit(rows: Vector) -> Vector:
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    unit: Vector = (rows / np.maximum(lengths, np.finfo(np.float32).tiny)).astype(np.float32)
+    unit: Vector = (rows / np.maximum(lengths, SHORTEST)).astype(np.float32)
     return unit

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from orchestrator.domain.pack import DomainPack
+from orchestrator.domain.schema import IntentNode
 from orchestrator.router.calibrate import Calibrator
 from orchestrator.router.examples import ExampleBank, ExampleVote
 from orchestrator.router.rules import RuleScorer
@@ -65,6 +66,7 @@ class IntentClassifier:
         self.examples: tuple[tuple[int, str], ...] = tuple(
             (place, example.question) for place, path in enumerate(leaves) for example in path[-1].examples
         )
+        self._below = _leaves_below(leaves)
         self._bank: ExampleBank | None = None
         self._rule_votes: list[Shares] = []
         self._example_votes: Sequence[ExampleVote] = ()
@@ -102,16 +104,20 @@ class IntentClassifier:
         """No model has a say until the next `learn_model`."""
         self._model_votes = {}
 
-    def read(self, text: str, vector: npt.NDArray[np.float32] | None, model: Shares | None = None) -> IntentReading:
-        """Vote on a normalised question.
+    def by_rules(self, text: str) -> Shares:
+        """What the rules alone say of a normalised question: shares of the leaves, all zero where none applies."""
+        return self._rules.vote(text)
+
+    def read(self, rules: Shares, vector: npt.NDArray[np.float32] | None, model: Shares | None = None) -> IntentReading:
+        """Vote on a question.
 
         Args:
-            text: the question.
+            rules: what `by_rules` says of it.
             vector: its embedding by the embedder of `learn`; None where there is none.
             model: shares of the leaves by the model of `learn_model`; None where there are none.
         """
         voices = Voices(
-            self._rules.vote(text),
+            rules,
             self._bank.vote(vector) if vector is not None and self._bank is not None else None,
             model if self._model_votes else None,
         )
@@ -161,11 +167,16 @@ class IntentClassifier:
 
     def _broader(self, best: IntentGuess, shares: Shares) -> IntentGuess | None:
         for node in reversed(self._pack.intent_paths[best.intent_id][:-1]):
-            below = sum(
-                float(share)
-                for leaf, share in zip(self.leaves, shares, strict=True)
-                if node in self._pack.intent_paths[leaf]
-            )
+            below = float(shares[self._below[node.intent_id]].sum())
             if below >= BROADER_SHARE:
                 return IntentGuess(node.intent_id, max(below * best.confidence, best.confidence), best.decided_by)
         return None
+
+
+def _leaves_below(leaves: Sequence[Sequence[IntentNode]]) -> dict[str, npt.NDArray[np.intp]]:
+    """Wider intent's id → the places of the leaves below it."""
+    below: dict[str, list[int]] = {}
+    for place, path in enumerate(leaves):
+        for node in path[:-1]:
+            below.setdefault(node.intent_id, []).append(place)
+    return {intent_id: np.array(places) for intent_id, places in below.items()}

@@ -17,7 +17,7 @@ from orchestrator.router.clarify import ask_intent, ask_slots, is_vague, points_
 from orchestrator.router.cost import cheapest, estimate
 from orchestrator.router.faq import FaqMatcher
 from orchestrator.router.intent import IntentClassifier, IntentGuess, IntentReading
-from orchestrator.router.mentions import Mention, find_mentions, read_time, title_within
+from orchestrator.router.mentions import Mention, TimeReading, find_mentions, read_time, title_within
 from orchestrator.router.normalise import Normalised, Normaliser, clean
 from orchestrator.router.question_type import QuestionTyper
 from orchestrator.router.questions import QuestionSplitter
@@ -26,7 +26,7 @@ from orchestrator.router.vote import Shares
 from orchestrator.settings import RouterSettings
 from trias.v1 import plan_pb2
 
-__all__ = ["ModelReading", "PackPlanner", "Question", "Titles"]
+__all__ = ["ModelReading", "PackPlanner", "Question", "Titles", "WordReading"]
 
 _END_MARKS = "？?。！!；; "
 
@@ -63,6 +63,23 @@ class Question:
     def compared(self) -> str:
         """What is compared with rules and examples. Without a hint, the very text that the retriever embeds again."""
         return f"{self.text} {self.hint}" if self.hint else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class WordReading:
+    """What a question's words say by themselves, before any model or index has answered.
+
+    Attributes:
+        slots: those of the lexicon.
+        rules: shares of the pack's leaves; all zero where no rule applies.
+        time: as-of date and version.
+        parts: the questions it consists of.
+    """
+
+    slots: tuple[SlotMatch, ...]
+    rules: Shares
+    time: TimeReading
+    parts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +179,15 @@ class PackPlanner:
         normalised = self._normaliser.rewrite(cleaned) if rewrite else Normalised(cleaned)
         return Question(asked, cleaned, normalised, today, as_of_date, clean(hint))
 
+    def read_words(self, question: Question) -> WordReading:
+        """Work out what needs neither model nor index: it can be done while those are asked."""
+        return WordReading(
+            tuple(self._find_slots(question.text)),
+            self._intents.by_rules(question.compared),
+            read_time(question.text, question.today),
+            tuple(self._splitter.split(question.text)),
+        )
+
     def plan(
         self,
         plan_id: str,
@@ -170,6 +196,7 @@ class PackPlanner:
         titles: Titles,
         marked: Mapping[str, Titles],
         *,
+        words: WordReading | None = None,
         model: ModelReading | None = None,
     ) -> plan_pb2.Plan:
         """Make the plan.
@@ -180,14 +207,16 @@ class PackPlanner:
             vector: of ``question.compared``, L2-normalised, by the embedder that was learnt; None where there is none.
             titles: (document id, title) of the library's documents that may be named in the question.
             marked: the same for each title in 《》.
+            words: what `read_words` returned, where that was called already.
             model: what `model_reading` returned.
         """
         text = question.text
-        slots = self.slots.read(text, model.spans if model else ())
+        words = words or self.read_words(question)
+        slots = self.slots.complete(words.slots, text, model.spans if model else ())
         mentions = _mentions(question, titles, marked)
-        reading = self.vote(question, vector, model)
-        time = read_time(text, question.today)
-        parts = self._sub_questions(text, reading, slots)
+        reading = self.vote(words, vector, model)
+        time = words.time
+        parts = self._sub_questions(words.parts, reading, slots)
         plan = plan_pb2.Plan(
             plan_id=plan_id,
             question=question.asked,
@@ -215,9 +244,9 @@ class PackPlanner:
         self._decide_strategy(plan, question, vector, is_small_talk=small_talk is not None)
         return plan
 
-    def vote(self, question: Question, vector: Vector | None, model: ModelReading | None) -> IntentReading:
+    def vote(self, words: WordReading, vector: Vector | None, model: ModelReading | None) -> IntentReading:
         """What rules, examples and model come to on the intent; arguments as in `plan`."""
-        return self._intents.read(question.compared, vector, model.shares if model else None)
+        return self._intents.read(words.rules, vector, model.shares if model else None)
 
     def faq_entry(self, question: Question, vector: Vector | None, slots: Sequence[plan_pb2.Slot]) -> FaqEntry | None:
         """The FAQ entry that asks the same under the same conditions."""
@@ -231,9 +260,8 @@ class PackPlanner:
         return self.pack.intent_paths[reading.best.intent_id][-1].question_type if reading.best else ""
 
     def _sub_questions(
-        self, text: str, reading: IntentReading, slots: Sequence[SlotMatch]
+        self, parts: Sequence[str], reading: IntentReading, slots: Sequence[SlotMatch]
     ) -> list[plan_pb2.SubQuestion]:
-        parts = self._splitter.split(text)
         if len(parts) < 2:
             return []
         hint = self._type_hint(reading)

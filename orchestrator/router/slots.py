@@ -49,7 +49,11 @@ class SlotReader:
 
     def read(self, text: str, spans: Iterable[SlotSpan] = ()) -> list[SlotMatch]:
         """The slots of ``text``, in order; ``spans`` are a model's, of the same text."""
-        found = self.find(text)
+        return self.complete(self.find(text), text, spans)
+
+    def complete(self, listed: Sequence[SlotMatch], text: str, spans: Iterable[SlotSpan]) -> list[SlotMatch]:
+        """What the lexicon found (``listed``) and what a model saw beside it, in order."""
+        found = list(listed)
         taken = {place for match in found for place in range(match.start, match.end)}
         for match in self.resolve(text, spans):
             if not taken & set(range(match.start, match.end)):

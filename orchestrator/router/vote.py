@@ -25,6 +25,7 @@ MODEL_FLOOR = 0.002
 # templates that the model was trained on than people's questions are. Fitted (Platt, 1999) to the same two sets.
 MODEL_TRUST = 0.67
 NEVER_CERTAIN = 1e-12
+SMALLEST = np.finfo(float).tiny
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ def pool(voices: Voices) -> Shares:
     if voices.examples is not None:
         # With a model beside them, examples of which it has seen the like count for less.
         weight = 1.0 if voices.model is None else EXAMPLE_WEIGHT
-        logs = logs + weight * np.log(np.maximum(voices.examples.shares, np.finfo(float).tiny))
+        logs = logs + weight * np.log(np.maximum(voices.examples.shares, SMALLEST))
     if voices.model is not None:
         logs = logs + MODEL_WEIGHT * np.log(voices.model + MODEL_FLOOR)
     odds = np.exp(logs - logs.max())

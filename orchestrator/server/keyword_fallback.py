@@ -47,7 +47,7 @@ class KeywordFallback:
         reading = await read(self._library.graph, best)
         ranked = rank(reading, best, self._scoring, on=as_of(plan.as_of_date), any_version=False)
         # Whom a clause refers to is not needed for quoting it.
-        passages = to_passages(ranked, {}, self._settings)
+        passages = to_passages(ranked, self._settings)
         wall_ms = (time.perf_counter() - started) * 1000
         return retriever_service_pb2.RetrieveResponse(
             passages=passages,

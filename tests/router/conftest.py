@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
 import functools
 import zlib
@@ -52,10 +53,13 @@ class HashedEmbedder:
     name: str = "hashed-1"
     error: TriasError | None = None
     calls: list[list[str]] = field(default_factory=list)
+    takes_s: float = 0.0
 
     async def embed(self, texts: Sequence[str], *, kind: TextKind, timeout_s: float | None = None) -> Embedding:
         assert kind == "query"
         self.calls.append(list(texts))
+        if self.takes_s:
+            await asyncio.sleep(self.takes_s)
         if self.error is not None:
             raise self.error
         return Embedding(np.stack([hashed_vector(text) for text in texts]), self.name, 0.5)

@@ -11,6 +11,7 @@ from orchestrator.inference.models import SlotSpan
 from orchestrator.knowledge.clause import Document
 from orchestrator.router import agent as agent_module
 from orchestrator.router.agent import RouterAgent
+from orchestrator.router.planner import PackPlanner
 from orchestrator.settings import RouterSettings
 from tests.router.conftest import ExampleClassifier, HashedEmbedder, Queue
 from trias.v1 import plan_pb2, router_service_pb2
@@ -50,6 +51,52 @@ async def test_time_is_accounted_for(make_router: MakeRouter) -> None:
     assert [stage.stage for stage in timing.stages] == ["normalize", "embed", "titles", "route"]
     assert 0 < timing.model_ms + timing.index_ms <= timing.total_ms
     assert timing.overhead_ms == pytest.approx(timing.total_ms - timing.model_ms - timing.index_ms)
+
+
+async def test_words_are_read_while_a_model_is_waited_for(
+    make_router: MakeRouter, hashed: HashedEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    router = make_router()
+    await router.warm_up()
+    at_once = await router.route(request("职工和居民的住院起付标准分别是多少？"))
+    hashed.takes_s = 0.05
+    told: list[object] = []
+    plan = PackPlanner.plan
+
+    def spy(self: PackPlanner, *args: object, **kwargs: object) -> plan_pb2.Plan:
+        told.append(kwargs["words"])
+        return plan(self, *args, **kwargs)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(PackPlanner, "plan", spy)
+    response = await router.route(request("职工和居民的住院起付标准分别是多少？"))
+    assert [words is not None for words in told] == [True]
+    response.plan.plan_id = at_once.plan.plan_id
+    assert response.plan == at_once.plan
+
+
+async def test_words_that_cannot_be_read_cost_no_answer(
+    make_router: MakeRouter, hashed: HashedEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise LookupError("no such word")
+
+    router = make_router()
+    hashed.takes_s = 0.05
+    monkeypatch.setattr(PackPlanner, "read_words", fail)
+    response = await router.route(request("住院报销比例"))
+    assert response.plan.is_default
+
+
+async def test_a_route_that_is_given_up_leaves_no_look_up_behind(
+    make_router: MakeRouter, hashed: HashedEmbedder
+) -> None:
+    router = make_router()
+    hashed.takes_s = 30.0
+    before = asyncio.all_tasks()
+    with pytest.raises(asyncio.TimeoutError):
+        await asyncio.wait_for(router.route(request("住院报销比例")), 0.05)
+    await asyncio.sleep(0.01)
+    assert asyncio.all_tasks() == before
 
 
 @pytest.mark.parametrize(
