@@ -58,6 +58,11 @@ def missing_environment(spec: ModelSpec) -> str:
     return ""
 
 
+def why_left_out(spec: ModelSpec) -> str:
+    """Why `trias models build` passes the model over, in a sentence; empty where it makes it."""
+    return missing_adapter(spec) or missing_environment(spec)
+
+
 def build_model(
     spec: ModelSpec,
     *,

