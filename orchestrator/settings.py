@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -39,6 +39,12 @@ __all__ = [
 
 PROJECT = Path(__file__).resolve().parents[1]
 DEFAULT_FILE = "trias.yaml"
+
+
+# YAML reads a bare `off` as false.
+_OptionalModel = Annotated[
+    Literal["auto", "off", "required"], BeforeValidator(lambda value: "off" if value is False else value)
+]
 
 
 class _Section(BaseModel):
@@ -149,7 +155,7 @@ class RouterSettings(_Section):
     max_question_chars: int = Field(2000, ge=1)
     example_neighbours: int = Field(8, ge=1, description="labelled examples that vote on the intent")
     embed_timeout_s: float = Field(0.3, gt=0, description="rules alone decide where the vector takes longer")
-    model: Literal["auto", "off", "required"] = Field(
+    model: _OptionalModel = Field(
         "auto", description="the trained model: used where it is served; `required`: its absence is a degradation"
     )
     classify_timeout_s: float = Field(0.3, gt=0, description="rules and examples decide where the model takes longer")
@@ -194,7 +200,7 @@ class RetrieverSettings(_Section):
     strong_hits: int = Field(5, ge=0, description="references are followed from this many of the best clauses")
     documents_in_top_five: int = Field(2, ge=1)
     expired_stop: int = Field(3, ge=1, description="this many expired passages on top stop the search")
-    reranker: Literal["auto", "off", "required"] = Field(
+    reranker: _OptionalModel = Field(
         "auto", description="the reranker: used where it is served; `required`: its absence or failure is a degradation"
     )
     rerank_candidates: int = Field(10, ge=1, le=100, description="of the best, read by the reranker")
@@ -337,6 +343,6 @@ def load_settings(file: Path | None = None, overrides: dict[str, Any] | None = N
         raise ConfigurationError(
             f"Settings are not valid{where}: {lines}.", hint="`trias config` prints all of them."
         ) from None
-    except (yaml.YAMLError, OSError, UnicodeDecodeError, TypeError) as error:
+    except (yaml.YAMLError, OSError, ValueError, TypeError) as error:
         raise ConfigurationError(f"The settings file {found} cannot be read: {error}.") from None
     return settings
