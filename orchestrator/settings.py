@@ -343,6 +343,10 @@ def load_settings(file: Path | None = None, overrides: dict[str, Any] | None = N
         raise ConfigurationError(
             f"Settings are not valid{where}: {lines}.", hint="`trias config` prints all of them."
         ) from None
-    except (yaml.YAMLError, OSError, ValueError, TypeError) as error:
+    except (yaml.YAMLError, OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"The settings file {found} cannot be read: {error}.") from None
+    except (TypeError, ValueError):  # of a list, a number or a text where the tree should begin
+        raise ConfigurationError(
+            f"The settings file {found} does not hold a tree of settings.", hint="`trias config` prints one."
+        ) from None
     return settings

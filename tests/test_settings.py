@@ -50,7 +50,8 @@ def test_off_means_off_though_yaml_reads_it_as_false(file: Path, written: str) -
         ("server: {port: high}", r"server\.port"),
         ("router: {model: true}", r"router\.model.*'auto', 'off' or 'required'"),
         ("server: [", r"trias\.yaml.*cannot be read"),
-        ("- server", r"trias\.yaml"),
+        ("- server", r"trias\.yaml does not hold a tree"),
+        ("7", r"trias\.yaml does not hold a tree"),
         ("\x00", r"trias\.yaml.*cannot be read"),
     ],
 )
