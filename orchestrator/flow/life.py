@@ -32,6 +32,10 @@ __all__ = ["Flow"]
 logger = logging.getLogger(__name__)
 
 
+# By then an agent in this process has sent its calls, and one elsewhere its request.
+HEAD_START_S = 0.001
+
+
 class _Timed(Protocol):
     @property
     def timing(self) -> common_pb2.Timing: ...
@@ -126,12 +130,19 @@ class _Life:
 
     async def events(self) -> AsyncIterator[Event]:
         await self._route()
-        yield Planned(self._plan)
         early = self._answer_without_passages()
         if early is not None:
+            yield Planned(self._plan)
             yield self._reply(early, provisional=False)
         else:
-            await self._retrieve()
+            searching = asyncio.get_running_loop().create_task(self._retrieve())
+            try:
+                # The searches go out first: telling the plan is work of ours that they need not wait for.
+                await asyncio.wait({searching}, timeout=HEAD_START_S)
+                yield Planned(self._plan)
+                await searching
+            finally:
+                searching.cancel()
             yield Found(self._retrieved)
             first = await self._first_answer()
             yield self._reply(first, provisional=self._deep_wanted)
