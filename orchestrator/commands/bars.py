@@ -1,6 +1,12 @@
-"""The progress bars of work that is counted: how much of how much, since when, how long still."""
+"""The progress of work that is counted: how much of how much, since when, how long still.
+
+Bars on a terminal; elsewhere, in a log say, a line now and then.
+"""
 
 from __future__ import annotations
+
+import time
+from typing import Any
 
 from rich.console import Console
 from rich.progress import (
@@ -8,22 +14,51 @@ from rich.progress import (
     MofNCompleteColumn,
     Progress,
     ProgressColumn,
+    TaskID,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
 
-__all__ = ["counting_bars"]
+__all__ = ["LINE_EVERY_S", "counting_bars"]
+
+LINE_EVERY_S = 10.0
 
 
 def counting_bars(console: Console, *more: ProgressColumn) -> Progress:
     """Bars on ``console``, with ``more`` columns behind the usual ones."""
-    return Progress(
+    columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
         *more,
-        console=console,
     )
+    return Progress(*columns, console=console) if console.is_terminal else _Lines(*columns, console=console)
+
+
+class _Lines(Progress):
+    """Tells of each bar every so often, and when it is full."""
+
+    def __init__(self, *columns: ProgressColumn, console: Console) -> None:
+        super().__init__(*columns, console=console, disable=True)
+        self._told: dict[TaskID, float] = {}
+
+    def update(self, task_id: TaskID, **changes: Any) -> None:
+        """See `Progress.update`; a line where one is due."""
+        super().update(task_id, **changes)
+        task, now = self.tasks[self.task_ids.index(task_id)], time.monotonic()
+        last = self._told.setdefault(task_id, now)
+        if not (now - last >= LINE_EVERY_S or (task.finished and last < float("inf"))):
+            return
+        self._told[task_id] = float("inf") if task.finished else now
+        total = "?" if task.total is None else f"{task.total:.0f}"
+        left = f", {task.time_remaining:.0f} s left" if task.time_remaining else ""
+        loss = f", {task.fields['loss']}" if task.fields.get("loss") else ""
+        self.console.print(
+            f"{task.description}: {task.completed:.0f}/{total} after {task.elapsed or 0:.0f} s{left}{loss}",
+            markup=False,
+            highlight=False,
+            soft_wrap=True,
+        )
