@@ -11,6 +11,7 @@ from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
+    SettingsError,
     YamlConfigSettingsSource,
 )
 
@@ -41,7 +42,7 @@ PROJECT = Path(__file__).resolve().parents[1]
 DEFAULT_FILE = "trias.yaml"
 
 
-# YAML reads a bare `off` as false.
+# YAML reads a bare `off` (and `no`) as false.
 _OptionalModel = Annotated[
     Literal["auto", "off", "required"], BeforeValidator(lambda value: "off" if value is False else value)
 ]
@@ -345,6 +346,10 @@ def load_settings(file: Path | None = None, overrides: dict[str, Any] | None = N
         ) from None
     except (yaml.YAMLError, OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"The settings file {found} cannot be read: {error}.") from None
+    except SettingsError as error:
+        raise ConfigurationError(
+            f"A setting of the environment cannot be read: {error}.", hint="A section's value is JSON."
+        ) from None
     except (TypeError, ValueError):  # of a list, a number or a text where the tree should begin
         raise ConfigurationError(
             f"The settings file {found} does not hold a tree of settings.", hint="`trias config` prints one."

@@ -70,3 +70,10 @@ def test_a_file_in_another_encoding_is_named(file: Path) -> None:
     file.write_bytes("domain: {default: 医疗}".encode("gb18030"))
     with pytest.raises(ConfigurationError, match=r"trias\.yaml cannot be read"):
         load_settings(file)
+
+
+def test_a_section_of_the_environment_that_is_no_json_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TRIAS_ROUTER", "notjson")
+    with pytest.raises(ConfigurationError, match=r"environment.*router"):
+        load_settings()

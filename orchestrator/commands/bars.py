@@ -14,6 +14,7 @@ from rich.progress import (
     MofNCompleteColumn,
     Progress,
     ProgressColumn,
+    Task,
     TaskID,
     TextColumn,
     TimeElapsedColumn,
@@ -44,21 +45,32 @@ class _Lines(Progress):
     def __init__(self, *columns: ProgressColumn, console: Console) -> None:
         super().__init__(*columns, console=console, disable=True)
         self._told: dict[TaskID, float] = {}
+        self._full: set[TaskID] = set()
+
+    def add_task(self, description: str, **fields: Any) -> TaskID:  # type: ignore[override]  # handed on as they are
+        """See `Progress.add_task`."""
+        task_id = super().add_task(description, **fields)
+        self._told[task_id] = time.monotonic()
+        return task_id
+
+    def advance(self, task_id: TaskID, advance: float = 1) -> None:
+        """See `Progress.advance`."""
+        self.update(task_id, advance=advance)
 
     def update(self, task_id: TaskID, **changes: Any) -> None:
         """See `Progress.update`; a line where one is due."""
         super().update(task_id, **changes)
         task, now = self.tasks[self.task_ids.index(task_id)], time.monotonic()
-        last = self._told.setdefault(task_id, now)
-        if not (now - last >= LINE_EVERY_S or (task.finished and last < float("inf"))):
-            return
-        self._told[task_id] = float("inf") if task.finished else now
-        total = "?" if task.total is None else f"{task.total:.0f}"
-        left = f", {task.time_remaining:.0f} s left" if task.time_remaining else ""
-        loss = f", {task.fields['loss']}" if task.fields.get("loss") else ""
-        self.console.print(
-            f"{task.description}: {task.completed:.0f}/{total} after {task.elapsed or 0:.0f} s{left}{loss}",
-            markup=False,
-            highlight=False,
-            soft_wrap=True,
-        )
+        newly_full = task.finished and task_id not in self._full
+        # A total may grow: what was full once is not for ever.
+        (self._full.add if task.finished else self._full.discard)(task_id)
+        if newly_full or (not task.finished and now - self._told[task_id] >= LINE_EVERY_S):
+            self._told[task_id] = now
+            self.console.print(_line(task), markup=False, highlight=False, soft_wrap=True)
+
+
+def _line(task: Task) -> str:
+    total = "?" if task.total is None else f"{task.total:.0f}"
+    left = f", {task.time_remaining:.0f} s left" if task.time_remaining else ""
+    loss = f", {task.fields['loss']}" if task.fields.get("loss") else ""
+    return f"{task.description}: {task.completed:.0f}/{total} after {task.elapsed or 0:.0f} s{left}{loss}"

@@ -21,6 +21,8 @@ from rich.markup import escape
 from rich.table import Table
 from tritonclient.grpc import service_pb2, service_pb2_grpc
 
+from export.build import why_left_out
+from export.spec import known_models, load_spec
 from orchestrator.domain.pack import load_pack
 from orchestrator.errors import TriasError
 from orchestrator.settings import Settings
@@ -89,7 +91,7 @@ def doctor(
 async def examine(settings: Settings) -> list[Finding]:
     """Every finding, in the order in which a newcomer meets the things."""
     findings = [_python(), *_packages(), _shared_memory(), _disk(settings.paths.data)]
-    findings += [*_models(settings.paths.model_repository), *_packs(settings)]
+    findings += [*_models(settings), *_packs(settings)]
     findings += [await _triton(endpoint) for endpoint in sorted(set(settings.inference.endpoints.values()))]
     findings += [await _server(f"{settings.server.host}:{settings.server.port}"), _library(settings)]
     return findings
@@ -149,19 +151,20 @@ def _disk(data: Path) -> Finding:
     return Finding("machine", "disk", State.MISSING, detail, "free some, or set paths.data to another disk")
 
 
-def _models(repository: Path) -> list[Finding]:
+def _models(settings: Settings) -> list[Finding]:
+    repository = settings.paths.model_repository
     configs = sorted(repository.glob("*/config.pbtxt"))
     if not configs:
         return [
             Finding("models", "repository", State.MISSING, f"no model in {repository}", "set paths.model_repository")
         ]
-    return [_model(config.parent) for config in configs]
+    return [_model(config.parent, settings) for config in configs]
 
 
-def _model(folder: Path) -> Finding:
+def _model(folder: Path, settings: Settings) -> Finding:
     manifests = sorted(folder.glob("[0-9]*/manifest.json"), key=lambda path: int(path.parent.name))
     if not manifests:
-        return _not_built(folder.name)
+        return _not_built(folder.name, settings)
     try:
         manifest = json.loads(manifests[-1].read_text(encoding="utf-8"))
         detail = (
@@ -172,15 +175,15 @@ def _model(folder: Path) -> Finding:
     return Finding("models", folder.name, State.OK, detail)
 
 
-def _not_built(model: str) -> Finding:
-    # A second to import, and only here.
-    from export.build import why_left_out  # noqa: PLC0415
-    from export.spec import known_models, load_spec  # noqa: PLC0415
-
+def _not_built(model: str, settings: Settings) -> Finding:
     left_out = why_left_out(load_spec(model)) if model in known_models() else ""
-    if left_out:  # the default build passes it over: everything works without
-        return Finding("models", model, State.OFF, "no version was built", left_out)
-    return Finding("models", model, State.MISSING, "no version was built", "trias models build")
+    demanded = {
+        "router": settings.router.model == "required",
+        "reranker": settings.retriever.reranker == "required",
+        "reasoner": settings.reasoner.model_claims,
+    }
+    state = State.OFF if left_out and not demanded.get(model) else State.MISSING
+    return Finding("models", model, state, "no version was built", left_out or "trias models build")
 
 
 def _packs(settings: Settings) -> list[Finding]:

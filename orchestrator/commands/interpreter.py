@@ -23,7 +23,7 @@ def one_blas_thread() -> None:
 
 
 def settle_heap() -> None:
-    """Leave what was loaded by now out of every later garbage collection; to be called once all is warm."""
+    """Leave what was loaded by now out of every later garbage collection; to be called once the server is up."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLDS)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from orchestrator.errors import BackendUnavailableError, InvalidFieldError
 from orchestrator.inference.models import Embedder, Reranker
-from orchestrator.knowledge.clause import Reference
 from orchestrator.knowledge.library import Library
 from orchestrator.knowledge.text import distinct_grams
 from orchestrator.retriever.candidates import Candidates
@@ -163,16 +162,16 @@ class RetrieverAgent:
         return rank(reading, best, scoring, on=as_of(plan.as_of_date), any_version=not _wants_current(plan))
 
     async def _passages(self, chosen: Sequence[Ranked], waits: Waits) -> list[passage_pb2.Passage]:
-        """Make the passages while their references are read."""
-
-        async def read_references() -> Mapping[str, Sequence[Reference]]:
+        """Make the passages while their references are read; only what is left to wait for counts as reading."""
+        wanted = [item.clause.source_id for item in chosen]
+        reading = asyncio.ensure_future(self._library.graph.references(wanted))
+        try:
+            await asyncio.sleep(0)  # the read begins
+            passages = to_passages(chosen, self._settings)
             with waits.for_read():
-                return await self._library.graph.references([item.clause.source_id for item in chosen])
-
-        async def make() -> list[passage_pb2.Passage]:
-            return to_passages(chosen, self._settings)
-
-        references, passages = await asyncio.gather(read_references(), make())
+                references = await reading
+        finally:
+            reading.cancel()
         add_references(passages, references)
         return passages
 

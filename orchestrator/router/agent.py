@@ -185,12 +185,17 @@ class RouterAgent:
         return planner, question
 
     async def _look_up(self, planner: PackPlanner, question: Question) -> tuple[WordReading | None, Found]:
-        """Ask models and index, and read the words of a short question meanwhile."""
+        """Ask models and index, and read the words of a short question meanwhile.
+
+        The models take several times as long: the time is theirs, and counted so.
+        """
         asked = asyncio.gather(
             self._lookups.vectors(question.compared),
             self._lookups.titles(question.cleaned),
             self._lookups.classified(question.compared),
         )
+        # A gather that is cancelled while it is merely watched would be reported as an error that nobody read.
+        asked.add_done_callback(lambda done: done.cancelled() or done.exception())
         words = None
         try:
             await asyncio.wait({asked}, timeout=HEAD_START_S)

@@ -28,5 +28,16 @@ def test_without_a_terminal_long_work_tells_how_far_it_is(monkeypatch: pytest.Mo
     assert [line.split(" after")[0].rsplit(" ", 1)[1] for line in lines] == ["1/4", "2/4", "3/4", "4/4"]
 
 
+def test_steps_count_and_a_total_that_grows_is_told_again() -> None:
+    output = io.StringIO()
+    with bars.counting_bars(Console(file=output)) as progress:
+        task = progress.add_task("documents", total=2)
+        for _ in range(2):
+            progress.advance(task)
+        progress.update(task, total=3)
+        progress.advance(task)
+    assert [line.split(" after")[0] for line in output.getvalue().splitlines()] == ["documents: 2/2", "documents: 3/3"]
+
+
 def test_on_a_terminal_there_are_bars() -> None:
     assert type(bars.counting_bars(Console(force_terminal=True))) is bars.Progress

@@ -7,8 +7,9 @@ import pytest
 from typer.testing import CliRunner
 
 from orchestrator.cli import app
+from orchestrator.commands import doctor
 from orchestrator.commands.doctor import Finding, State, examine
-from orchestrator.settings import PROJECT, Settings, load_settings
+from orchestrator.settings import Settings, load_settings
 
 
 def settings_of(folder: Path, **places: Path) -> Settings:
@@ -20,17 +21,20 @@ def named(findings: list[Finding], name: str) -> Finding:
     return found
 
 
-async def test_a_repository_with_nothing_built_tells_what_to_type(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("demand", "state"), [("auto", State.OFF), ("required", State.MISSING)])
+async def test_a_repository_with_nothing_built_tells_what_to_type(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, demand: str, state: State
+) -> None:
     for model in ("embedder", "reranker"):
         (tmp_path / model).mkdir()
         (tmp_path / model / "config.pbtxt").touch()
-    findings = await examine(settings_of(tmp_path, model_repository=tmp_path))
+    monkeypatch.setattr(doctor, "why_left_out", lambda spec: "no adapter" if spec.model == "reranker" else "")
+    settings = settings_of(tmp_path, model_repository=tmp_path)
+    settings = settings.model_copy(update={"retriever": settings.retriever.model_copy(update={"reranker": demand})})
+    findings = await examine(settings)
     embedder, reranker = named(findings, "embedder"), named(findings, "reranker")
     assert (embedder.state, embedder.remedy) == (State.MISSING, "trias models build")
-    # Without an adapter there is no default build: its absence is no fault.
-    if not (PROJECT / "adapters" / "reranker-statutes").is_dir():
-        assert reranker.state is State.OFF
-        assert "trias finetune" in reranker.remedy
+    assert (reranker.state, reranker.remedy) == (state, "no adapter")
 
 
 async def test_a_damaged_manifest_and_a_damaged_pack_are_named(tmp_path: Path) -> None:

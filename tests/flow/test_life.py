@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import InvalidFieldError, ModelUnavailableError
-from orchestrator.flow import Event, Flow, Found, Planned, Question, Replied
+from orchestrator.flow import Event, Flow, Found, Planned, Question, Replied, life
 from orchestrator.flow.deadlines import time_left
 from orchestrator.settings import BudgetSettings
 from trias.v1 import (
@@ -501,3 +501,32 @@ async def test_timing_adds_up() -> None:
     assert (timing.model_ms, timing.index_ms) == (0.25, 0.5)
     assert timing.overhead_ms == pytest.approx(max(0.0, timing.total_ms - 0.75))
     assert replied[0].elapsed_ms <= replied[-1].elapsed_ms
+
+
+async def test_the_search_is_under_way_when_the_plan_is_told() -> None:
+    agents = Agents()
+    agents.on_retrieve = sleeps
+    async with aclosing(agents.flow().ask(QUESTION)) as told:  # type: ignore[type-var]
+        assert isinstance(await anext(told), Planned)
+        assert len(agents.retrieved) == 1
+
+
+async def test_a_caller_who_leaves_before_the_plan_is_told_stops_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(life, "HEAD_START_S", 3600.0)
+    started, stopped = asyncio.Event(), asyncio.Event()
+
+    async def searching(request: Any) -> Any:
+        started.set()
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            stopped.set()
+
+    agents = Agents()
+    agents.on_retrieve = searching
+    asking = asyncio.create_task(events_of(agents.flow()))
+    await started.wait()
+    asking.cancel()
+    await asyncio.wait_for(stopped.wait(), 30)
+    with pytest.raises(asyncio.CancelledError):
+        await asking

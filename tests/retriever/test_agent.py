@@ -145,6 +145,13 @@ def request(question: str, **fields: object) -> retriever_service_pb2.RetrieveRe
     return retriever_service_pb2.RetrieveRequest(plan=plan)
 
 
+async def test_each_passage_has_its_own_references(agent: RetrieverAgent) -> None:
+    response = await agent.retrieve(request("药店违反公示药品价格怎样处罚"))
+    told = {passage.clause.text: [one.text for one in passage.references] for passage in response.passages}
+    assert told["第二条 药店违反第一条的，处以罚款。"] == ["第一条"]
+    assert told["第一条 定点药店应当公示药品价格。"] == []
+
+
 async def test_the_current_version_comes_first_and_the_repealed_one_says_so(agent: RetrieverAgent) -> None:
     response = await agent.retrieve(request("三级医院住院报销比例是多少"))
     first, second = response.passages[:2]

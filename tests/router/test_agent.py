@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
+import gc
 from collections.abc import Callable
 
 import pytest
@@ -87,9 +88,15 @@ async def test_words_that_cannot_be_read_cost_no_answer(
     assert response.plan.is_default
 
 
+@pytest.mark.parametrize("head_start_s", [0.0, 3600.0])
 async def test_a_route_that_is_given_up_leaves_no_look_up_behind(
-    make_router: MakeRouter, hashed: HashedEmbedder
+    make_router: MakeRouter,
+    hashed: HashedEmbedder,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    head_start_s: float,
 ) -> None:
+    monkeypatch.setattr(agent_module, "HEAD_START_S", head_start_s)
     router = make_router()
     hashed.takes_s = 30.0
     before = asyncio.all_tasks()
@@ -97,6 +104,8 @@ async def test_a_route_that_is_given_up_leaves_no_look_up_behind(
         await asyncio.wait_for(router.route(request("住院报销比例")), 0.05)
     await asyncio.sleep(0.01)
     assert asyncio.all_tasks() == before
+    gc.collect()
+    assert not [record for record in caplog.records if record.name == "asyncio"]
 
 
 @pytest.mark.parametrize(
