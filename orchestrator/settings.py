@@ -182,8 +182,8 @@ class ScoringSettings(_Section):
     cosine_low: float = Field(0.78, description="the cosine that counts as 0")
     cosine_high: float = Field(0.95, description="the cosine that counts as 1")
     bm25_full: float = Field(10.6, gt=0, description="the BM25 per query token that counts as 1")
-    rerank_share: float = Field(0.5, ge=0, le=1, description="of the semantic term, the reranker's where it ran")
-    rerank_scale: float = Field(1.0, gt=0, description="its value is the logistic curve of scale · logit + shift")
+    rerank_share: float = Field(0.2, ge=0, le=1, description="of the semantic term, the reranker's where it ran")
+    rerank_scale: float = Field(0.7, gt=0, description="its value is the logistic curve of scale · logit + shift")
     rerank_shift: float = Field(0.0, description="the same; 0: a logit of 0 counts as one half")
 
 
