@@ -207,7 +207,10 @@ async def test_a_real_triton_decides_on_the_order(
         inference = InferenceSettings(endpoints={"*": server.grpc_address}, deadline_s=60)
         async with TritonReranker(inference, repository) as served, TritonReranker(inference, repository, "no") as none:
             asked = request("报销 比例 多少")
-            with_it = await agent(library, served, mode="required", rerank_timeout_s=60).retrieve(asked)
+            scoring = {"rerank_share": 0.5, "rerank_scale": 1.0}
+            with_it = await agent(library, served, mode="required", scoring=scoring, rerank_timeout_s=60).retrieve(
+                asked
+            )
             without = await agent(library, none, rerank_timeout_s=60).retrieve(asked)
     assert not [*with_it.degradations, *without.degradations]
     assert (order(without)[0], order(with_it)[0]) == ("第一条", "第二条")
