@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from orchestrator.errors import ModelError
-from orchestrator.inference.batching import Batch, pad, plan_batches
+from orchestrator.inference.batching import Batch
 from orchestrator.inference.closing import Closing
 from orchestrator.inference.deadline import Deadline, finish_within
+from orchestrator.inference.encoder import batches_of, inputs_of
 from orchestrator.inference.models import Classification, QuestionReading, SlotSpan
 from orchestrator.inference.served import ServedModel
 from orchestrator.inference.taskgroup import all_of
@@ -66,21 +67,12 @@ class TritonClassifier(Closing):
         intents, tags = self._labels(version)
         prefix = version.manifest.prefixes.query
         encoded = [version.tokenizer.encode_with_offsets(text, prefix=prefix) for text in texts]
-        batches = plan_batches(
-            [len(ids) for ids, _ in encoded],
-            buckets=self._settings.buckets,
-            max_tokens=self._settings.max_batch_tokens,
-            max_rows=min(self._settings.max_batch_rows, version.max_rows or 1),
-            max_length=version.manifest.max_length,
-        )
+        ids = [row for row, _ in encoded]
         readings: list[QuestionReading | None] = [None] * len(texts)
         started = time.perf_counter()
 
         async def run(batch: Batch) -> None:
-            tokens, mask = pad(
-                [encoded[row][0] for row in batch.rows], length=batch.length, pad_id=version.tokenizer.pad_id
-            )
-            inputs = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": np.zeros_like(tokens)}
+            inputs = inputs_of(ids, batch, version)
             answer = await self._served.infer(version, inputs, deadline, roles=(INTENT, SLOTS), priority=PRIORITY)
             intent = self._checked(answer[INTENT], (len(batch.rows), len(intents)), version)
             slots = self._checked(answer[SLOTS], (len(batch.rows), batch.length, len(tags)), version)
@@ -88,7 +80,7 @@ class TritonClassifier(Closing):
                 spans = spans_of(_softmax(slots[place]), encoded[row][1], tags, texts[row])
                 readings[row] = QuestionReading(_softmax(intent[place]), tuple(spans))
 
-        await all_of([run(batch) for batch in batches])
+        await all_of([run(batch) for batch in batches_of(ids, version, self._settings)])
         waited_ms = (time.perf_counter() - started) * 1000
         return Classification(intents, tuple(one for one in readings if one), version.fingerprint, waited_ms)
 

@@ -13,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from orchestrator.errors import ModelError
-from orchestrator.inference.batching import Batch, pad, plan_batches
+from orchestrator.inference.batching import Batch
 from orchestrator.inference.closing import Closing
 from orchestrator.inference.deadline import Deadline, finish_within
+from orchestrator.inference.encoder import batches_of, inputs_of
 from orchestrator.inference.models import Embedding, TextKind
 from orchestrator.inference.querycache import QueryCache
 from orchestrator.inference.served import VERSION_CHANGES, ServedModel, endpoint_of
@@ -136,33 +137,22 @@ class TritonEmbedder(Closing):
         self, version: ModelVersion, texts: Sequence[str], kind: TextKind, deadline: Deadline
     ) -> _Rows:
         ids = await version.tokenizer.encode(texts, prefix=version.manifest.prefixes.of(kind))
-        settings = self._settings
-        batches = plan_batches(
-            [len(row) for row in ids],
-            buckets=settings.buckets,
-            max_tokens=settings.max_batch_tokens,
-            max_rows=min(settings.max_batch_rows, version.max_rows or 1),
-            max_length=version.manifest.max_length,
-        )
         vectors = _no_rows(version, len(texts))
         started = time.perf_counter()
 
         async def run(batch: Batch) -> None:
-            vectors[list(batch.rows)] = await self._request(
-                version, [ids[row] for row in batch.rows], batch, kind, deadline
-            )
+            vectors[list(batch.rows)] = await self._request(version, ids, batch, kind, deadline)
 
-        await all_of([run(batch) for batch in batches])
+        await all_of([run(batch) for batch in batches_of(ids, version, self._settings)])
         return _Rows(vectors, version.fingerprint, (time.perf_counter() - started) * 1000)
 
     async def _request(
         self, version: ModelVersion, ids: list[list[int]], batch: Batch, kind: TextKind, deadline: Deadline
     ) -> npt.NDArray[np.float32]:
-        tokens, mask = pad(ids, length=batch.length, pad_id=version.tokenizer.pad_id)
-        inputs = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": np.zeros_like(tokens)}
+        inputs = inputs_of(ids, batch, version)
         async with self._slots[kind]:
             answer = await self._served.infer(version, inputs, deadline, roles=(DENSE,), priority=PRIORITY[kind])
-        return self._checked(answer[DENSE], len(ids), version)
+        return self._checked(answer[DENSE], len(batch.rows), version)
 
     def _checked(self, vectors: npt.NDArray[Any], rows: int, version: ModelVersion) -> npt.NDArray[np.float32]:
         wanted = (rows, _dimension(version))

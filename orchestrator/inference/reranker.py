@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from orchestrator.errors import ModelError
-from orchestrator.inference.batching import Batch, pad, plan_batches
+from orchestrator.inference.batching import Batch
 from orchestrator.inference.closing import Closing
 from orchestrator.inference.deadline import Deadline, finish_within
+from orchestrator.inference.encoder import batches_of, inputs_of
 from orchestrator.inference.models import Reranking
 from orchestrator.inference.served import ServedModel
 from orchestrator.inference.taskgroup import all_of
@@ -66,23 +67,15 @@ class TritonReranker(Closing):
         ids = await version.tokenizer.encode_pairs(
             [(prefixes.query + question, prefixes.passage + passage) for passage in passages]
         )
-        batches = plan_batches(
-            [len(row) for row in ids],
-            buckets=self._settings.buckets,
-            max_tokens=self._settings.max_batch_tokens,
-            max_rows=min(self._settings.max_batch_rows, version.max_rows or 1),
-            max_length=version.manifest.max_length,
-        )
         logits = np.zeros(len(passages), np.float64)
         started = time.perf_counter()
 
         async def run(batch: Batch) -> None:
-            tokens, mask = pad([ids[row] for row in batch.rows], length=batch.length, pad_id=version.tokenizer.pad_id)
-            inputs = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": np.zeros_like(tokens)}
+            inputs = inputs_of(ids, batch, version)
             answer = await self._served.infer(version, inputs, deadline, roles=(SCORE,), priority=PRIORITY)
             logits[list(batch.rows)] = self._checked(answer[SCORE], len(batch.rows), version)
 
-        await all_of([run(batch) for batch in batches])
+        await all_of([run(batch) for batch in batches_of(ids, version, self._settings)])
         return Reranking(logits, version.fingerprint, (time.perf_counter() - started) * 1000)
 
     def _checked(self, scores: npt.NDArray[Any], rows: int, version: ModelVersion) -> npt.NDArray[np.float64]:
