@@ -25,18 +25,14 @@ $(STAMP): pyproject.toml
 
 llm: $(LLM)/.installed ## Make .venv-llm, in which language models are built (their libraries clash with the rest)
 
-$(LLM)/.installed: pyproject.toml
-	test -x $(LLM)/bin/python || $(PYTHON) -m venv $(LLM)
-	$(LLM)/bin/pip install --quiet --disable-pip-version-check torch==2.13.0
-	$(LLM)/bin/pip install --quiet --disable-pip-version-check '.[llm]'
-	@touch $@
-
 rivals: $(RIVALS)/.installed ## Make .venv-bench: what bench-serving compares Triton with (their pins clash with ours)
 
-$(RIVALS)/.installed: pyproject.toml
-	test -x $(RIVALS)/bin/python || $(PYTHON) -m venv $(RIVALS)
-	$(RIVALS)/bin/pip install --quiet --disable-pip-version-check torch==2.13.0
-	$(RIVALS)/bin/pip install --quiet --disable-pip-version-check '.[bench]'
+$(LLM)/.installed: ONLY := llm
+$(RIVALS)/.installed: ONLY := bench
+$(LLM)/.installed $(RIVALS)/.installed: pyproject.toml
+	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+	$(@D)/bin/pip install --quiet --disable-pip-version-check torch==2.13.0
+	$(@D)/bin/pip install --quiet --disable-pip-version-check '.[$(ONLY)]'
 	@touch $@
 
 models: $(STAMP) ## Make the models that Triton serves (a minute or two; quick the second time)

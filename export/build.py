@@ -18,14 +18,7 @@ from export.repository import VersionState, build_lock, inspect_version, publish
 from export.spec import ModelSpec
 from orchestrator.errors import ConfigurationError, NotFoundError
 
-__all__ = [
-    "ADAPTERS",
-    "BuildReport",
-    "build_model",
-    "missing_adapter",
-    "recipe_of",
-    "why_left_out",
-]
+__all__ = ["ADAPTERS", "BuildReport", "build_model", "missing_adapter", "recipe_of", "why_left_out"]
 
 # The adapters that belong to Trias, a folder each.
 ADAPTERS = Path(__file__).resolve().parents[1] / "adapters"

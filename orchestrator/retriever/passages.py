@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -60,7 +59,8 @@ class Reading:
 async def read(graph: ClauseGraph, candidates: Sequence[Candidate]) -> Reading:
     """Read the candidates' clauses, their PageRank, their documents, and the documents that supersede those."""
     ids = [candidate.source_id for candidate in candidates]
-    clauses, ranks = await asyncio.gather(graph.clauses(ids), graph.ranks(ids))
+    clauses = await graph.clauses(ids)
+    ranks = await graph.ranks(ids)
     documents = await graph.documents({clause.document_id for clause in clauses.values()})
     newer = await graph.documents({later for document in documents.values() for later in document.superseded_by})
     return Reading(clauses, ranks, documents, newer)

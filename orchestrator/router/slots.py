@@ -47,12 +47,14 @@ class SlotReader:
             for name, slot in pack.slot_types.items()
         }
 
-    def read(self, text: str, spans: Iterable[SlotSpan] = ()) -> list[SlotMatch]:
-        """The slots of ``text``, in order; ``spans`` are a model's, of the same text."""
-        return self.complete(self.find(text), text, spans)
-
     def complete(self, listed: Sequence[SlotMatch], text: str, spans: Iterable[SlotSpan]) -> list[SlotMatch]:
-        """What the lexicon found (``listed``) and what a model saw beside it, in order."""
+        """The slots of ``text``, in order.
+
+        Args:
+            listed: those of the lexicon, as `find` gives them.
+            text: where they stand.
+            spans: what a model saw there.
+        """
         found = list(listed)
         taken = {place for match in found for place in range(match.start, match.end)}
         for match in self.resolve(text, spans):

@@ -18,7 +18,7 @@ def read(reader: SlotReader, text: str, *spans: tuple[str, str, float]) -> set[t
     made = [
         SlotSpan(slot_type, text.index(part), text.index(part) + len(part), chance) for slot_type, part, chance in spans
     ]
-    found = reader.read(text, made)
+    found = reader.complete(reader.find(text), text, made)
     assert all(text[match.start : match.end] == match.text for match in found)
     return {(match.slot_type, match.text, match.value, match.decided_by) for match in found}
 
@@ -61,6 +61,7 @@ def test_what_means_nothing_is_dropped(reader: SlotReader) -> None:
 
 
 def test_open_types_take_new_values(reader: SlotReader) -> None:
-    (slot,) = slot_messages(reader.read("痛风能办吗", [SlotSpan("disease", 0, 2, 0.9)]))
+    text = "痛风能办吗"
+    (slot,) = slot_messages(reader.complete(reader.find(text), text, [SlotSpan("disease", 0, 2, 0.9)]))
     assert (slot.value, slot.decided_by, slot.start, slot.end) == ("痛风", "model", 0, 2)
     assert 0 < slot.confidence < 0.97
